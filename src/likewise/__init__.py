@@ -1,0 +1,16 @@
+"""Learn what "same" means to a person from a few same/different answers."""
+
+from likewise.active import ActiveMetric
+from likewise.errors import InferenceError, InputError, LikewiseError, StoreError
+from likewise.estimators import BayesianMetric
+from likewise.posterior import MetricPosterior
+
+__all__ = [
+    "ActiveMetric",
+    "BayesianMetric",
+    "InferenceError",
+    "InputError",
+    "LikewiseError",
+    "MetricPosterior",
+    "StoreError",
+]

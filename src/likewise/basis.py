@@ -1,0 +1,126 @@
+"""How a pair becomes the numbers that a metric weighs.
+
+A basis takes items to coordinates in which the mean squared distance over all pairs
+is 1; only there do a prior mean of 1 ("Euclidean") and a prior precision have a
+meaning. It knows nothing of labels.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from likewise import equations
+from likewise.errors import InputError
+
+Array = NDArray[np.float64]
+BASES = ("eigen", "axes")
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Coordinates of items: z = (x - centre) @ directions."""
+
+    kind: str
+    centre: Array  # (n_features,)
+    directions: Array  # (n_features, n_basis)
+
+    def project(self, X: Array) -> Array:
+        """Coordinates of the items, shape (n_items, n_basis)."""
+        return np.asarray((X - self.centre) @ self.directions)
+
+    def features(self, gaps: Array) -> Array:
+        """What the metric weighs, from the gaps between the items of each pair."""
+        return equations.pair_features(gaps)
+
+    def components(self, weights: Array) -> Array:
+        """L with L'L the metric on X, heaviest row first, rows of weight 0 left out."""
+        order = np.argsort(-weights, kind="stable")
+        order = order[: max(1, int(np.count_nonzero(weights)))]
+        return np.sqrt(weights[order])[:, None] * self.directions.T[order]
+
+
+def fit_basis(
+    X: Array, kind: str, n_basis: int | float | None, item_weights: Array
+) -> Basis:
+    """Find the basis of the items; `item_weights` counts how often each occurs."""
+    centre = np.average(X, axis=0, weights=item_weights)
+    centred = X - centre
+    # Squares of very large or small numbers leave the range of floats: divide first.
+    size = float(np.abs(centred).max()) or 1.0
+    centred = centred / size
+    degrees = max(item_weights.sum() - 1, 1.0)
+    if kind == "axes":
+        directions, variances = _axes(centred, item_weights, degrees)
+    else:
+        directions, variances = _eigenvectors(centred, item_weights, degrees)
+    n_kept = _n_kept(variances, n_basis)
+    directions, variances = directions[:, :n_kept], variances[:n_kept]
+    # The mean squared distance over pairs of rows is twice the total variance.
+    unit = np.sqrt(2 * variances.sum()) or 1.0
+    return Basis(kind, centre, directions / unit / size)
+
+
+def _axes(centred: Array, item_weights: Array, degrees: float) -> tuple[Array, Array]:
+    """One direction for each feature that varies, in their order."""
+    variances = item_weights @ centred**2 / degrees
+    varying = variances > _negligible(variances)
+    if not varying.any():
+        varying[0] = True
+    return np.eye(len(variances))[:, varying], variances[varying]
+
+
+def _eigenvectors(
+    centred: Array, item_weights: Array, degrees: float
+) -> tuple[Array, Array]:
+    """Top eigenvectors of the weighted covariance, those that carry variance."""
+    scaled = centred * np.sqrt(item_weights / degrees)[:, None]
+    wide = scaled.shape[1] > scaled.shape[0]
+    # The smaller Gram matrix has the same eigenvalues.
+    variances, vectors = eigh(scaled @ scaled.T if wide else scaled.T @ scaled)
+    order = np.argsort(-variances)[
+        : max(1, int(np.sum(variances > _negligible(variances))))
+    ]
+    variances, vectors = np.maximum(variances[order], 0.0), vectors[:, order]
+    if wide:
+        vectors = scaled.T @ vectors
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(float).tiny)
+    return _fixed_signs(vectors), variances
+
+
+def _negligible(variances: Array) -> float:
+    """Below this a variance is rounding, not data."""
+    return float(variances.max()) * len(variances) * np.finfo(float).eps
+
+
+def _fixed_signs(vectors: Array) -> Array:
+    """Turn each column so that its largest entry is positive."""
+    largest = np.argmax(np.abs(vectors), axis=0)
+    signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    return vectors * np.where(signs == 0, 1.0, signs)
+
+
+def _n_kept(variances: Array, n_basis: int | float | None) -> int:
+    """How many directions to keep: a number, or a share of the variance."""
+    if n_basis is None:
+        return len(variances)
+    if isinstance(n_basis, (float, np.floating)):
+        share = np.cumsum(np.sort(variances)[::-1]) / max(variances.sum(), 1e-300)
+        return int(np.searchsorted(share, n_basis * (1 - 1e-12)) + 1)
+    return min(int(n_basis), len(variances))
+
+
+def check_basis(kind: str, n_basis: int | float | None) -> None:
+    """Refuse a kind or a number of basis vectors that means nothing."""
+    if kind not in BASES:
+        raise InputError(f"'basis' must be one of {BASES}. Got {kind!r}.")
+    if n_basis is None:
+        return
+    is_share = isinstance(n_basis, (float, np.floating))
+    is_count = isinstance(n_basis, (int, np.integer)) and not isinstance(n_basis, bool)
+    if not (is_share and 0 < n_basis <= 1) and not (is_count and n_basis >= 1):
+        raise InputError(
+            "'n_basis' must be None, a whole number of at least 1, or a float share "
+            f"of the variance above 0 and up to 1. Got {n_basis!r}."
+        )

@@ -1,0 +1,374 @@
+"""BayesianMetric: the scikit-learn face of the model."""
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from likewise import equations
+from likewise.basis import Basis, check_basis, fit_basis
+from likewise.errors import InputError
+from likewise.inference import Evidence, Fit, Prior, infer, maximise_likelihood
+from likewise.pairs import (
+    check_agreement,
+    check_labels,
+    check_pairs,
+    check_weights,
+    pairs_from_classes,
+)
+from likewise.posterior import MetricPosterior
+from likewise.search import map_features
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
+
+# fit(X, y) learns from all pairs of the items up to this many, then from a sample.
+MAX_PAIRS = 5000
+
+
+class BayesianMetric(  # type: ignore[misc]  # scikit-learn's bases are not typed
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """A distance metric with its uncertainty, learned from same/different pairs.
+
+    Parameters
+    ----------
+    basis : {"eigen", "axes"}
+        What the metric weighs: the items' top eigenvectors (the paper's), or the
+        features as they are.
+    n_basis : int, float or None
+        How many basis vectors; a float keeps that share of the variance; None keeps
+        all that carry variance.
+    prior : {"unit"}
+        The metric before any answer: "unit" is Euclidean distance.
+    prior_mean : float
+        gamma_0, the prior mean of every weight, where 1 is Euclidean distance scaled
+        to a mean square of 1.
+    prior_precision : float
+        delta, how firmly the prior is held.
+    inference : {"variational", "variational-clip", "mle"}
+        The paper's variational posterior; the same with its mean clipped at zero; the
+        non-Bayesian baseline of its section 5.2.
+    max_iter, tol : int, float
+        Sweeps at most; the gain of the lower bound, relative, at which to stop.
+    random_state : int, RandomState or None
+        Draws the pairs of `fit` where there are too many.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        L: Euclidean distance after `transform` is the learned metric.
+    threshold_ : float
+        Squared distance at which P(same), at the mean metric, is 1/2.
+    posterior_ : MetricPosterior
+        The belief about threshold and weights.
+    evidence_ : array of shape (n_iter_,)
+        The lower bound of the log evidence after each sweep.
+    n_iter_ : int
+        Sweeps used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise import BayesianMetric
+    >>> X = np.array([[0.0, 5.0], [0.1, 1.0], [3.0, 4.9], [3.1, 1.2]])
+    >>> metric = BayesianMetric(basis="axes", prior_precision=0.1)
+    >>> metric = metric.fit_pairs(X, [[0, 1], [2, 3], [0, 2], [1, 3]], [1, 1, -1, -1])
+    >>> metric.predict_pairs(X, [[0, 1], [1, 2]])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        basis: str = "eigen",
+        n_basis: int | float | None = None,
+        prior: str = "unit",
+        prior_mean: float = 1.0,
+        prior_precision: float = 1.0,
+        inference: str = "variational",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        random_state: Any = None,
+    ) -> None:
+        self.basis = basis
+        self.n_basis = n_basis
+        self.prior = prior
+        self.prior_mean = prior_mean
+        self.prior_precision = prior_precision
+        self.inference = inference
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit_pairs(
+        self,
+        X: ArrayLike,
+        pairs: ArrayLike,
+        labels: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        soft: bool = False,
+    ) -> Self:
+        """Learn from labelled pairs.
+
+        Parameters
+        ----------
+        X : array of shape (n_items, n_features)
+            All items, those without a labelled pair too: they shape basis and prior.
+        pairs : array of int, shape (n_pairs, 2)
+            Row numbers into X.
+        labels : array of shape (n_pairs,)
+            +1 same, -1 different; with `soft`, the probability of "same".
+        sample_weight : array of shape (n_pairs,), optional
+            How many times each pair counts.
+        soft : bool
+            Whether labels are probabilities.
+        """
+        self._check_parameters()
+        X = self._check_items(X, is_first=True)
+        if len(X) < 2:
+            raise InputError(f"'X' must have at least two rows. Got {len(X)} sample.")
+        pairs = check_pairs(pairs, len(X))
+        if len(pairs) == 0:
+            raise InputError("'pairs' must hold at least one pair. Got none.")
+        labels = check_labels(labels, len(pairs), soft=soft)
+        weights = check_weights(sample_weight, len(pairs))
+        if not soft:
+            check_agreement(pairs, labels)
+        p_same = labels if soft else (labels + 1) / 2
+        self._prepare(X, np.ones(len(X)))
+        return self._learn(self.basis_.project(X), pairs, p_same, weights)
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from class labels: two items are "same" if their class is.
+
+        Every pair of items counts while there are at most 5,000; beyond that, a sample
+        of so many drawn by `random_state`, half of them same and half different (or
+        all there are of one kind).
+
+        Parameters
+        ----------
+        X : array of shape (n_items, n_features)
+        y : array of shape (n_items,)
+            Classes.
+        sample_weight : array of shape (n_items,), optional
+            How many times each item counts. Equal rows of one class are one item that
+            counts as often as they stand there.
+        """
+        self._check_parameters()
+        X, classes = self._check_classes(X, y)
+        item_weights = check_weights(sample_weight, len(X), "items")
+        X, classes, item_weights = _merge_equal_rows(X, classes, item_weights)
+        rng = check_random_state(self.random_state)
+        pairs, labels = pairs_from_classes(classes, MAX_PAIRS, rng)
+        weights = item_weights[pairs].prod(axis=1)
+        self._prepare(X, item_weights)
+        return self._learn(self.basis_.project(X), pairs, (labels + 1) / 2, weights)
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Map items to where Euclidean distance is the learned metric."""
+        check_is_fitted(self)
+        return np.asarray(self._check_items(X) @ self.components_.T)
+
+    def get_mahalanobis_matrix(self) -> Array:
+        """A, the matrix of the mean metric: squared distance is (x - y)'A(x - y)."""
+        check_is_fitted(self)
+        return np.asarray(self.components_.T @ self.components_)
+
+    def pair_distance(
+        self, X: ArrayLike, pairs: ArrayLike, return_std: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Distance of each pair; with `return_std` its posterior deviation too."""
+        coordinates, pairs = self._check_questions(X, pairs)
+        mapped = coordinates @ self._map.T
+        gaps = mapped[pairs[:, 0]] - mapped[pairs[:, 1]]
+        squared = np.einsum("ij,ij->i", gaps, gaps)
+        if not return_std:
+            return np.sqrt(squared)
+        variance = map_features(
+            lambda features: self.posterior_.squared_distance(features)[1],
+            self.basis_,
+            coordinates,
+            pairs,
+        )
+        deviation = equations.squared_distance_deviation(squared, variance)
+        return np.sqrt(squared), deviation
+
+    def pair_probability(self, X: ArrayLike, pairs: ArrayLike) -> Array:
+        """P(same) of each pair, uncertainty about the metric included."""
+        coordinates, pairs = self._check_questions(X, pairs)
+        return map_features(
+            self.posterior_.probability_same, self.basis_, coordinates, pairs
+        )
+
+    def predict_pairs(self, X: ArrayLike, pairs: ArrayLike) -> NDArray[np.int64]:
+        """+1 where P(same) is at least 1/2, else -1."""
+        return np.where(self.pair_probability(X, pairs) >= 0.5, 1, -1)
+
+    def pair_auc(self, X: ArrayLike, pairs: ArrayLike, labels: ArrayLike) -> float:
+        """Area under the ROC curve of P(same) for labelled pairs."""
+        p_same = self.pair_probability(X, pairs)
+        labels = check_labels(labels, len(p_same))
+        if len(np.unique(labels)) < 2:
+            raise InputError(
+                "An AUC needs labels of both kinds, +1 and -1. "
+                f"Got {len(labels)} labels of one kind or none."
+            )
+        return float(roc_auc_score(labels > 0, p_same))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    @property
+    def _map(self) -> Array:
+        """components_ seen from the coordinates of the basis."""
+        return np.sqrt(self.posterior_.mean[1:])[:, None] * np.eye(
+            len(self.posterior_.mean) - 1
+        )
+
+    def _check_parameters(self) -> None:
+        check_basis(self.basis, self.n_basis)
+        _check_choice("prior", self.prior, ("unit",))
+        _check_choice(
+            "inference", self.inference, ("variational", "variational-clip", "mle")
+        )
+        _check_number("prior_mean", self.prior_mean, "at least 0", lambda x: x >= 0)
+        _check_number("prior_precision", self.prior_precision, "above 0", _positive)
+        _check_number("max_iter", self.max_iter, "at least 1", lambda x: x >= 1)
+        _check_number("tol", self.tol, "at least 0", lambda x: x >= 0)
+
+    def _check_items(self, X: ArrayLike, *, is_first: bool = False) -> Array:
+        try:
+            checked: Array = validate_data(
+                self, X, reset=is_first, dtype=float, ensure_all_finite=False
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        _check_finite(checked)
+        return checked
+
+    def _check_classes(
+        self, X: ArrayLike, y: ArrayLike
+    ) -> tuple[Array, NDArray[np.intp]]:
+        try:
+            checked, y = validate_data(
+                self, X, y, dtype=float, ensure_all_finite=False, ensure_min_samples=2
+            )
+            check_classification_targets(y)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        _check_finite(checked)
+        return checked, np.unique(np.asarray(y), return_inverse=True)[1]
+
+    def _check_questions(self, X: ArrayLike, pairs: ArrayLike) -> tuple[Array, Pairs]:
+        """Coordinates of the items, and the pairs to say something about."""
+        check_is_fitted(self)
+        X = self._check_items(X)
+        return self.basis_.project(X), check_pairs(pairs, len(X))
+
+    def _prepare(self, X: Array, item_weights: Array) -> None:
+        """Find what depends on the items only: the basis and the prior."""
+        self.basis_: Basis = fit_basis(X, self.basis, self.n_basis, item_weights)
+        n_weights = self.basis_.directions.shape[1] + 1
+        self.prior_ = Prior(
+            np.full(n_weights, float(self.prior_mean)),
+            np.full(n_weights, float(self.prior_precision)),
+        )
+
+    def _learn(
+        self,
+        coordinates: Array,
+        pairs: Pairs,
+        p_same: Array,
+        weights: Array,
+        start: MetricPosterior | None = None,
+    ) -> Self:
+        """Find what depends on the labelled pairs; `start` speeds it up."""
+        counted = weights > 0
+        pairs, p_same, weights = pairs[counted], p_same[counted], weights[counted]
+        gaps = coordinates[pairs[:, 0]] - coordinates[pairs[:, 1]]
+        evidence = Evidence(
+            self.basis_.features(gaps), weights * (p_same - 0.5), weights
+        )
+        fit = self._infer(evidence, start)
+        self.posterior_ = fit.posterior
+        self.evidence_ = fit.evidence
+        self.n_iter_ = len(fit.evidence)
+        self.threshold_ = fit.posterior.threshold
+        self.components_ = self.basis_.components(fit.posterior.mean[1:])
+        return self
+
+    def _infer(self, evidence: Evidence, start: MetricPosterior | None) -> Fit:
+        if self.inference == "mle":
+            return maximise_likelihood(
+                evidence, self.prior_, max_iter=self.max_iter, tol=self.tol
+            )
+        return infer(
+            evidence,
+            self.prior_,
+            start=start,
+            is_clipped=self.inference == "variational-clip",
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+
+    def _renewed(self) -> Self:
+        """Give a copy that shares basis and prior, to learn from other pairs."""
+        return copy.copy(self)
+
+
+def _merge_equal_rows(
+    X: Array, classes: NDArray[np.intp], item_weights: Array
+) -> tuple[Array, NDArray[np.intp], Array]:
+    """Give each different row of a class once, with the sum of its weights."""
+    counted = item_weights > 0
+    X, classes, item_weights = X[counted], classes[counted], item_weights[counted]
+    keys = np.column_stack([X, classes])
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    merged = np.bincount(group.ravel(), weights=item_weights)
+    order = np.argsort(first)
+    return X[first[order]], classes[first[order]], merged[order]
+
+
+def _check_finite(X: Array) -> None:
+    if np.isfinite(X).all():
+        return
+    row, column = np.argwhere(~np.isfinite(X))[0]
+    value = "NaN" if np.isnan(X[row, column]) else "infinity"
+    raise InputError(
+        f"X must be finite. Got {value} at row {row}, column {column}."
+        + (" Fill missing values first." if value == "NaN" else "")
+    )
+
+
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"'{name}' must be one of {choices}. Got {value!r}.")
+
+
+def _positive(value: float) -> bool:
+    return value > 0
+
+
+def _check_number(name: str, value: Any, rule: str, holds: Any) -> None:
+    is_number = isinstance(value, (int, float, np.number)) and np.isfinite(value)
+    if not is_number or isinstance(value, bool) or not holds(value):
+        raise InputError(f"'{name}' must be a number {rule}. Got {value!r}.")
