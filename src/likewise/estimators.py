@@ -362,11 +362,15 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _best_frame(
         self, frames: list[Frame], told: tuple[Pairs, Array, Array]
     ) -> Frame:
-        """The frame of most evidence after a few sweeps; the first of equals."""
+        """The frame of most evidence after a few sweeps.
+
+        The units as given are the first; another must be e times as likely, or a few
+        answers would have us change them for nothing.
+        """
         if len(frames) == 1:
             return frames[0]
         reached = [self._infer(frame, *told, None, 6).evidence[-1] for frame in frames]
-        return frames[int(reached[1] > reached[0] + 1e-6)]
+        return frames[int(reached[1] > reached[0] + 1.0)]
 
     def _infer(
         self,
