@@ -44,9 +44,7 @@ def main():
     F, weight = rng.normal(size=(3000, 201)), rng.random(3000)
     bare = best(lambda: np.linalg.inv(np.eye(201) + (F.T * weight) @ F))
     fit = best(lambda: paper.fit_pairs(X, pairs, labels)) / paper.n_iter_
-    print(
-        f"One sweep of 3,000 pairs, K = 200: {fit / bare:.2f} Gram matrices and inverses"
-    )
+    print(f"One sweep of 3,000 pairs, K = 200: {fit / bare:.2f} Gram and inverse")
 
     whole = BayesianMetric(n_basis=30, prior="unit", prior_precision=0.1)
     times = {}
