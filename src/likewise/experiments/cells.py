@@ -8,12 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from likewise.experiments import methods, strategies
-from likewise.experiments.datasets import draw_items, read_source
-from likewise.experiments.protocol import draw_split, score_space
+from likewise.experiments import methods, readings, strategies
+from likewise.experiments.datasets import TESTBEDS, draw_items, read_source
+from likewise.experiments.protocol import SIZES, draw_split, score_space
 from likewise.experiments.runs import Experiment, Row, fingerprint
-
-SIZES = (10, 20, 30)  # labelled examples of a table's row, first answers of a panel
 
 
 class TableCell(NamedTuple):
@@ -110,3 +108,41 @@ def _run_curve_cell(out: Path, cell: CurveCell) -> list[Row]:
     )
     label = fingerprint(split.labelled, split.test)
     return [{**row, "split": label} for row in curve]
+
+
+class ReadingCell(NamedTuple):
+    """All readings of the paper's model on one split."""
+
+    testbed: str
+    n_labelled: int
+    seed: int
+
+
+def reading_experiment(out: Path) -> Experiment[ReadingCell]:
+    """What the paper leaves open, tried out."""
+    settings = ("inference", "n_basis", "delta", "gamma_0")
+    scores = ("evidence", "accuracy_labelled", "accuracy_rest", "auc", "seconds")
+    return Experiment(
+        out / "readings.csv",
+        ReadingCell,
+        (*settings, *scores, "error"),
+        readings.N_READINGS,
+        functools.partial(_run_reading_cell, out),
+    )
+
+
+def reading_cells(n_repeats: int) -> list[ReadingCell]:
+    """Repeat by repeat, as for the tables."""
+    return [
+        ReadingCell(testbed, n_labelled, seed)
+        for seed, testbed, n_labelled in itertools.product(
+            range(n_repeats), TESTBEDS, SIZES
+        )
+    ]
+
+
+def _run_reading_cell(out: Path, cell: ReadingCell) -> list[Row]:
+    source = read_source(out / f"{cell.testbed}-items.npz")
+    X, y = draw_items(source, cell.seed)
+    split = draw_split(y, cell.n_labelled, cell.seed)
+    return readings.run_readings(cell.testbed, X, y, split)

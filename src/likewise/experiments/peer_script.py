@@ -8,9 +8,15 @@ import sys
 import traceback
 
 import numpy as np
+from numpy.typing import NDArray
 
 
-def learn(method, X, y, labelled):
+def learn(
+    method: str,
+    X: "NDArray[np.float64]",
+    y: "NDArray[np.intp]",
+    labelled: "NDArray[np.intp]",
+) -> "NDArray[np.float64]":
     """Components of the metric that a method of metric-learn finds."""
     per_class = np.bincount(y[labelled])
     if method == "LMNN":
@@ -19,18 +25,18 @@ def learn(method, X, y, labelled):
         # Each example needs this many others of its class; three is LMNN's own choice.
         n_neighbors = max(1, min(3, per_class[per_class > 0].min() - 1))
         learner = LMNN(init="identity", n_neighbors=n_neighbors, random_state=0)
-        return learner.fit(X[labelled], y[labelled]).components_
+        return np.asarray(learner.fit(X[labelled], y[labelled]).components_)
     if method == "ITML":
         from metric_learn import ITML
 
         i, j = np.triu_indices(len(labelled), 1)
         pairs = np.stack([X[labelled[i]], X[labelled[j]]], axis=1)
         same = np.where(y[labelled[i]] == y[labelled[j]], 1, -1)
-        return ITML(random_state=0).fit(pairs, same).components_
+        return np.asarray(ITML(random_state=0).fit(pairs, same).components_)
     raise ValueError("unknown method: " + method)
 
 
-def main(method, task_path, result_path):
+def main(method: str, task_path: str, result_path: str) -> None:
     """Learn, and write what came of it."""
     task = np.load(task_path)
     try:

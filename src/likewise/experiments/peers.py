@@ -47,7 +47,8 @@ def is_ready() -> bool:
 def build() -> None:
     """Make the environment; takes a minute and needs a package index."""
     venv.create(folder(), with_pip=True, clear=True)
-    command = [interpreter(), "-m", "pip", "install", "--quiet", *REQUIREMENTS]
+    python = str(interpreter())
+    command = [python, "-m", "pip", "install", "--quiet", *REQUIREMENTS]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
         last = (run.stderr.strip().splitlines() or ["no reason given"])[-1]

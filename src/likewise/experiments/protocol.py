@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 N_TEST = 100
+SIZES = (10, 20, 30)  # labelled examples of a table, first answers of a panel
 # Draws of items are seeded by the repeat, splits by the repeat and this, so that the
 # two draws do not share their random numbers.
 SPLIT_SEED = 1000

@@ -21,8 +21,9 @@ from rich.progress import (
 from likewise.experiments import cells, peers, report, runs
 from likewise.experiments.datasets import TESTBEDS, prepare_source, read_source
 from likewise.experiments.methods import METHODS, PEER_METHODS
+from likewise.experiments.protocol import SIZES
 
-PARTS = ("table1", "table2", "figure1", "figure2")
+PARTS = ("table1", "table2", "figure1", "figure2", "readings")
 TESTBED_OF = {"1": "corel", "2": "isolet"}
 QUICK_REPEATS = 2
 
@@ -48,7 +49,7 @@ class Plan:
     @property
     def sizes(self) -> tuple[int, ...]:
         """The panels of a figure; a quick run draws the first alone."""
-        return cells.SIZES[:1] if self.is_quick else cells.SIZES
+        return SIZES[:1] if self.is_quick else SIZES
 
 
 @click.command()
@@ -61,7 +62,11 @@ class Plan:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for the results; a run cut short goes on from what is there.",
 )
-@click.option("--quick", is_flag=True, help="A two-minute taste: 2 repeats, panel (a).")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="A two-minute taste: 2 repeats, panel (a), no readings.",
+)
 @click.option("--fresh", is_flag=True, help="Forget the runs that are in the folder.")
 @click.option("--offline", is_flag=True, help="Fetch nothing, build nothing.")
 @click.option("--jobs", default=-1, help="Processes; -1 for one a core.")
@@ -87,7 +92,7 @@ def reproduce(
 
     Example: likewise reproduce all --out results/
     """
-    parts = PARTS if what == "all" else (what,)
+    parts = (what,) if what != "all" else PARTS[:4] if quick else PARTS
     n_repeats = min(repeats, QUICK_REPEATS) if quick else repeats
     plan = Plan(parts, n_repeats, out, quick, offline, jobs)
     if fresh:
@@ -100,13 +105,21 @@ def reproduce(
         console.print("Interrupted. The same command goes on from here.")
         raise SystemExit(130) from None
     seconds = time.perf_counter() - start
-    paths = report.write(out, n_repeats, seconds, docs)
+    paths = report.write(out, n_repeats, _add_seconds(out, seconds), docs)
     report.print_summary(Console(), out, n_repeats, parts)
     console.print(f"{seconds:.0f} seconds. " + ", ".join(str(p) for p in paths))
 
 
+def _add_seconds(out: Path, seconds: float) -> float:
+    """Seconds that all runs into this folder took together."""
+    path = out / "seconds.txt"
+    total = seconds + (float(path.read_text()) if path.exists() else 0.0)
+    path.write_text(f"{total:.0f}\n")
+    return total
+
+
 def _forget(out: Path) -> None:
-    for name in ("tables.csv", "figures.csv", "readings.csv"):
+    for name in ("tables.csv", "figures.csv", "readings.csv", "seconds.txt"):
         (out / name).unlink(missing_ok=True)
     for testbed in TESTBEDS:
         (out / f"{testbed}-items.npz").unlink(missing_ok=True)
@@ -120,14 +133,23 @@ def _run(plan: Plan, console: Console) -> None:
         jobs = [(part, *_cells_of(part, plan, names)) for part in plan.parts]
         bars = [progress.add_task(part, total=len(todo)) for part, _, todo in jobs]
         for bar, (_, experiment, todo) in zip(bars, jobs, strict=True):
-            progress.reset(bar)
             runs.run_cells(
                 experiment, todo, n_jobs=plan.n_jobs, done=_advance(progress, bar)
             )
 
 
 def _advance(progress: Progress, bar: Any) -> Callable[[int], None]:
-    return lambda n_cells: progress.advance(bar, n_cells)
+    """Move a bar; what an earlier run did says nothing of the time left."""
+    is_first = True
+
+    def move(n_done: int) -> None:
+        nonlocal is_first
+        if is_first:
+            progress.reset(bar, completed=n_done)
+        progress.update(bar, completed=n_done)
+        is_first = False
+
+    return move
 
 
 def _cells_of(

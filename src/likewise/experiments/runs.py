@@ -44,12 +44,16 @@ def run_cells(
     n_jobs: int = -1,
     done: Callable[[int], None] = lambda n_cells: None,
 ) -> None:
-    """Run the cells that have no rows yet; tell `done` how many are finished."""
+    """Run the cells that have no rows yet.
+
+    `done` is told how many cells are finished: at once, and after each cell.
+    """
     from joblib import Parallel, delayed, parallel_config
 
     finished = _mend(experiment)
     missing = [cell for cell in cells if _key(cell) not in finished]
-    done(len(cells) - len(missing))
+    n_done = len(cells) - len(missing)
+    done(n_done)
     if not missing:
         return
     with (
@@ -63,7 +67,8 @@ def run_cells(
         ):
             writer.writerows({**cell._asdict(), **row} for row in rows)
             file.flush()
-            done(1)
+            n_done += 1
+            done(n_done)
 
 
 def _attempt(experiment: Experiment[Any], cell: Any) -> list[Row]:
@@ -104,7 +109,8 @@ def _mend(experiment: Experiment[Any]) -> set[tuple[str, ...]]:
         )
     finished, n_kept = set(), 1
     for key, rows in _groups(lines, len(experiment.cell_type._fields)):
-        if len(rows) == experiment.n_rows or rows[-1][-1]:
+        has_failed = len(rows) == 1 and rows[0][-1]
+        if len(rows) == experiment.n_rows or has_failed:
             finished.add(key)
             n_kept += len(rows)
     kept = "".join(lines[:n_kept])

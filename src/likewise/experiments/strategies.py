@@ -44,16 +44,6 @@ STRATEGIES = {
 
 
 @dataclass
-class Oracle:
-    """Who knows the classes, and answers."""
-
-    y: Rows
-
-    def __call__(self, pairs: Rows) -> Rows:
-        return np.where(self.y[pairs[:, 0]] == self.y[pairs[:, 1]], 1, -1)
-
-
-@dataclass
 class PaperLoop:
     """The paper's loop: only what was answered counts; pairs are never implied."""
 
@@ -151,7 +141,6 @@ def run_strategy(
     """Scores after the first answers and after each round, one row each."""
     start = time.perf_counter()
     candidates, _ = pairs_among(split.labelled, y)
-    oracle = Oracle(y)
     loop = _make_loop(name, X, candidates, seed)
     chosen = np.random.default_rng(seed).choice(
         len(candidates), n_initial, replace=False
@@ -161,7 +150,7 @@ def run_strategy(
     n_answers = 0
     for k in range(N_ROUNDS + 1):
         if len(asked):
-            loop.tell(asked, oracle(asked))
+            loop.tell(asked, _answers(asked, y))
         n_answers += len(asked)
         rows.append(
             {
@@ -175,6 +164,11 @@ def run_strategy(
         if k < N_ROUNDS:
             asked = np.asarray(loop.ask(PER_ROUND))
     return rows
+
+
+def _answers(pairs: Rows, y: Rows) -> Rows:
+    """What someone who knows the classes says."""
+    return np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
 
 
 def _make_loop(

@@ -8,9 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from likewise.experiments.cells import SIZES
 from likewise.experiments.methods import METHODS
 from likewise.experiments.pages import Table
+from likewise.experiments.protocol import SIZES
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """ "better", "worse" or "" where the difference may be chance."""
+        """Say "better", "worse", or nothing where it may be chance."""
         if not self.p_value < LEVEL:
             return ""
         return "better" if self.difference > 0 else "worse"
@@ -68,9 +68,9 @@ def compare(first: Array, second: Array) -> Comparison:
     gaps = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     if len(gaps) < 2:
         return Comparison(float(gaps.mean()) if len(gaps) else np.nan, np.nan)
-    # Equal on every split: no spread to divide by, and nothing to tell apart.
-    if np.ptp(gaps) == 0:
-        return Comparison(float(gaps.mean()), 1.0 if gaps[0] == 0 else 0.0)
+    # The same gap on every split leaves no spread to divide by, but for rounding.
+    if np.ptp(gaps) < 1e-12:
+        return Comparison(float(gaps.mean()), 1.0 if abs(gaps[0]) < 1e-12 else 0.0)
     return Comparison(float(gaps.mean()), float(stats.ttest_1samp(gaps, 0).pvalue))
 
 
@@ -99,10 +99,13 @@ def compare_methods(
     return compare(both[:, 0], both[:, 1])
 
 
-def score_table(runs: pd.DataFrame, testbed: str, score: str) -> Table:
+def score_table(
+    runs: pd.DataFrame, testbed: str, score: str, *, is_short: bool = False
+) -> Table:
     """A row a method; our mean, what the t-test says, the paper's number.
 
-    `+` marks what likewise beats, and `-` what beats it, at 0.05.
+    `+` marks what likewise beats, and `-` what beats it, at 0.05. The short table has
+    no deviations.
     """
     has_paper = score == "accuracy_labelled"
     heads = ["method"]
@@ -112,9 +115,9 @@ def score_table(runs: pd.DataFrame, testbed: str, score: str) -> Table:
     for method in _methods_in(runs):
         row = [f"**{method}**" if method == OURS else method]
         for k, size in enumerate(SIZES):
-            row.append(_score_cell(runs, testbed, size, method, score))
+            row.append(_score_cell(runs, testbed, size, method, score, is_short))
             if has_paper:
-                row.append(_paper_cell(testbed, method, k))
+                row.append(_paper_cell(testbed, method, k, is_short))
         rows.append(row)
     return Table(heads, rows)
 
@@ -133,6 +136,25 @@ def difference_table(
         ]
         rows.append([rival, *(_comparison_cell(one) for one in found)])
     return Table(heads, rows)
+
+
+def tally(runs: pd.DataFrame, testbed: str, score: str = "accuracy_labelled") -> str:
+    """In words: whom likewise beats and who beats it, at which sizes."""
+    verdicts: dict[str, list[str]] = {"better": [], "worse": [], "": []}
+    for rival in _methods_in(runs):
+        if rival == OURS:
+            continue
+        for size in SIZES:
+            found = compare_methods(runs, testbed, size, OURS, rival, score)
+            if not np.isnan(found.difference):
+                verdicts[found.verdict].append(f"{rival} at {size}")
+    n_cells = sum(map(len, verdicts.values()))
+    lost = ", ".join(verdicts["worse"]) or "none"
+    return (
+        f"{testbed}: of {n_cells} comparisons (rival and size), likewise is better in "
+        f"{len(verdicts['better'])}, worse in {len(verdicts['worse'])} ({lost}), and "
+        f"{len(verdicts[''])} may be chance."
+    )
 
 
 def seconds_table(runs: pd.DataFrame, testbed: str) -> Table:
@@ -184,7 +206,12 @@ def _methods_in(runs: pd.DataFrame) -> list[str]:
 
 
 def _score_cell(
-    runs: pd.DataFrame, testbed: str, size: int, method: str, score: str
+    runs: pd.DataFrame,
+    testbed: str,
+    size: int,
+    method: str,
+    score: str,
+    is_short: bool,
 ) -> str:
     scores = scores_of(runs, testbed, size, method, score)
     failed = runs[
@@ -195,7 +222,7 @@ def _score_cell(
     ]
     if not len(scores):
         return "failed" if len(failed) else "not run"
-    spread = f" ± {scores.std():.3f}" if len(scores) > 1 else ""
+    spread = f" ± {scores.std():.3f}" if len(scores) > 1 and not is_short else ""
     mark = ""
     if method != OURS:
         found = compare_methods(runs, testbed, size, OURS, method, score)
@@ -204,11 +231,11 @@ def _score_cell(
     return f"{scores.mean():.3f}{spread}{mark}{partly}"
 
 
-def _paper_cell(testbed: str, method: str, k: int) -> str:
+def _paper_cell(testbed: str, method: str, k: int, is_short: bool) -> str:
     if method not in PAPER[testbed]:
         return ""
     mean, deviation = PAPER[testbed][method][k]
-    return f"*{mean:.3f} ± {deviation:.3f}*"
+    return f"*{mean:.3f}*" if is_short else f"*{mean:.3f} ± {deviation:.3f}*"
 
 
 def _comparison_cell(found: Comparison) -> str:
