@@ -30,7 +30,8 @@ MAY_IMPORT = {
     "search": {"basis", "equations", "errors"},
     "estimators": CORE,
     "active": CORE | {"estimators"},
-    "experiments": CORE | FACE | {"__init__"},
+    "images": {"errors"},
+    "experiments": CORE | FACE | {"images", "__init__"},
     "__main__": {"errors"},
     "__init__": CORE | FACE,
 }

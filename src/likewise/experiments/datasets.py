@@ -19,6 +19,7 @@ from likewise.images import Progress, folder_features
 Array = NDArray[np.float64]
 Classes = NDArray[np.intp]
 Say = Callable[[str], None]
+Fetch = Callable[[], tuple[Array, Classes]]
 
 TESTBEDS = ("corel", "isolet")
 COREL_CATEGORIES = ("africa", "beach", "buildings", "elephants", "mountains")
@@ -49,17 +50,20 @@ def prepare_source(
     *,
     say: Say = print,
     progress: Progress | None = None,
-    is_offline: bool = False,
+    fetch: Fetch | None = None,
 ) -> Path:
     """Make the file of a testbed's source, unless it is there; give its path.
 
     What was once prepared stays: runs that are resumed must see the same items.
+    `fetch` gives isolet's items and classes where the data folder has none.
     """
     path = out / f"{testbed}-items.npz"
     if path.exists():
         return path
-    finders = {"corel": _find_corel, "isolet": _find_isolet}
-    source = finders[testbed](say, progress, is_offline)
+    if testbed == "corel":
+        source = _find_corel(say, progress)
+    else:
+        source = _find_isolet(say, fetch)
     out.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part.npz")
     np.savez_compressed(
@@ -115,7 +119,7 @@ def _principal(X: Array) -> Array:
     return np.asarray(centred @ directions.T)
 
 
-def _find_corel(say: Say, progress: Progress | None, is_offline: bool) -> Source:
+def _find_corel(say: Say, progress: Progress | None) -> Source:
     """Corel from the pictures, or from ready features, or digits in its place."""
     folder = data_folder()
     pictures = folder / "corel"
@@ -164,17 +168,18 @@ def ready_corel(path: Path) -> Source:
     return Source("corel", X, y, "ready features, corel36.npz", False)
 
 
-def _find_isolet(say: Say, progress: Progress | None, is_offline: bool) -> Source:
+def _find_isolet(say: Say, fetch: Fetch | None) -> Source:
     """Isolet from the data folder, or from OpenML, or digits in its place."""
     path = data_folder() / "isolet.npz"
     if path.exists():
         with np.load(path) as stored:
             return _letters(stored["X"], stored["y"], "UCI ISOLET, isolet.npz")
-    if not is_offline:
+    if fetch is not None:
         say(f"isolet: {path} is not there; fetching it from OpenML.")
-        fetched = _isolet_from_openml(say)
-        if fetched is not None:
-            return fetched
+        try:
+            return _letters(*fetch(), "UCI ISOLET, from OpenML")
+        except (OSError, ValueError) as error:
+            say(f"isolet: OpenML did not give it ({error}).")
     say(
         f"isolet: put isolet.npz (X: 7797 x 617, y: 1 to 26) into {data_folder()}/, or "
         "name its folder in LIKEWISE_DATA. RUNNING ON DIGITS INSTEAD: these are not "
@@ -183,17 +188,13 @@ def _find_isolet(say: Say, progress: Progress | None, is_offline: bool) -> Sourc
     return _digits("isolet", N_LETTERS)
 
 
-def _isolet_from_openml(say: Say) -> Source | None:
+def fetch_isolet() -> tuple[Array, Classes]:
+    """Isolet from OpenML: items, and classes 1 to 26."""
     from sklearn.datasets import fetch_openml
 
-    try:
-        stored = fetch_openml("isolet", version=1, as_frame=False)
-        # OpenML writes the classes as text, '1' or '1.'.
-        y = np.asarray(stored.target, dtype=float).astype(int)
-    except (OSError, ValueError) as error:
-        say(f"isolet: OpenML did not answer ({error}).")
-        return None
-    return _letters(stored.data, y, "UCI ISOLET, from OpenML")
+    stored = fetch_openml("isolet", version=1, as_frame=False)
+    # OpenML writes the classes as text, '1' or '1.'.
+    return stored.data, np.asarray(stored.target, dtype=float).astype(np.intp)
 
 
 def _letters(X: Array, y: Classes, origin: str) -> Source:

@@ -19,7 +19,12 @@ from rich.progress import (
 )
 
 from likewise.experiments import cells, peers, report, runs
-from likewise.experiments.datasets import TESTBEDS, prepare_source, read_source
+from likewise.experiments.datasets import (
+    TESTBEDS,
+    fetch_isolet,
+    prepare_source,
+    read_source,
+)
 from likewise.experiments.methods import METHODS, PEER_METHODS
 from likewise.experiments.protocol import SIZES
 
@@ -178,7 +183,7 @@ def _prepare(plan: Plan, console: Console) -> None:
                 plan.out,
                 say=lambda text: console.print(text, style="yellow"),
                 progress=lambda done, n: progress.update(bar, completed=done, total=n),  # noqa: B023
-                is_offline=plan.is_offline,
+                fetch=None if plan.is_offline else fetch_isolet,
             )
             progress.update(bar, completed=1, total=1)
             console.print(f"{testbed}: {read_source(path).origin}.")
