@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.base import clone
