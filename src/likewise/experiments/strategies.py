@@ -4,7 +4,6 @@ Section 5.3: a pool of 50 items, so 1,225 pairs; a few answers to start with, th
 for all strategies; then 20 questions a round.
 """
 
-import inspect
 import time
 from dataclasses import dataclass, field
 
@@ -90,9 +89,9 @@ class PaperLoop:
             self.X,
             metric=metric,
             acquisition=self.acquisition,
+            equivalence=False,
             candidates=self.candidates,
             random_state=np.random.RandomState([self.seed, len(self.pairs)]),
-            **NOTHING_IMPLIED,
         )
         learner.tell(pairs, labels)
         return learner
@@ -124,15 +123,7 @@ class DefaultLoop:
     @property
     def n_known(self) -> int:
         """How many pairs have a label, asked or implied."""
-        known = getattr(self._learner, "known_pairs", None)
-        return len(known()[0]) if known else -1
-
-
-NOTHING_IMPLIED = (
-    {"equivalence": False}
-    if "equivalence" in inspect.signature(ActiveMetric).parameters
-    else {}
-)
+        return len(self._learner.known_pairs().pairs)
 
 
 def run_strategy(
