@@ -57,10 +57,10 @@ class Comparison:
 
 def read_runs(path: Path, n_repeats: int) -> pd.DataFrame:
     """The rows of the first repeats; text columns are never NaN."""
-    runs = pd.read_csv(path)
+    runs = pd.read_csv(path, dtype={"settings": str, "error": str})
     runs = runs[runs["seed"] < n_repeats]
     text = [name for name in ("settings", "error") if name in runs]
-    return runs.assign(**{name: runs[name].fillna("").astype(str) for name in text})
+    return runs.assign(**{name: runs[name].fillna("") for name in text})
 
 
 def compare(first: Array, second: Array) -> Comparison:
