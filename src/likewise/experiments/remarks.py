@@ -43,8 +43,7 @@ DIFFERENCES = (
     "**Isolet with 10 labelled examples** has one example a class, so there is no pair "
     "of the same class to learn from. NCA and LMNN then return Euclidean distance. The "
     "paper nevertheless prints gains of 0.05 to 0.07 for every method in that row, "
-    "which no method can have earned from ten different-class examples in the way the "
-    "text describes.",
+    "which NCA and LMNN cannot have earned from one example a class.",
     "**Deviations.** Ours over the splits are two to four times the paper's. A test "
     "set of 100 items alone gives a deviation near 0.05, so the paper's may be "
     "standard errors.",

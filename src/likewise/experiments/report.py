@@ -185,6 +185,9 @@ def _table_blocks(runs: pd.DataFrame) -> list[Block]:
             ),
         ]
     failed = tables.failures(runs)
+    absent = [name for name in methods.METHODS if name not in set(runs["method"])]
+    if absent:
+        failed.append(f"Not run: {', '.join(absent)}. Build them with `make peers`.")
     return blocks + ([Heading("Failures"), Bullets(failed)] if failed else [])
 
 
