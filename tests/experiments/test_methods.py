@@ -31,9 +31,7 @@ def test_no_method_sees_the_class_of_an_unlabelled_item(items, name):
 
     learn = methods.METHODS[name]
 
-    assert_allclose(
-        learn(X, y, split.labelled).Z, learn(X, wrong, split.labelled).Z, rtol=1e-9
-    )
+    assert_allclose(learn(X, y, split).Z, learn(X, wrong, split).Z, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -41,7 +39,7 @@ def test_methods_leave_their_items_unchanged(items, name):
     """X and y come back as they went in."""
     X, y = items
     before = X.copy(), y.copy()
-    methods.METHODS[name](X, y, draw_split(y, 20, 0).labelled)
+    methods.METHODS[name](X, y, draw_split(y, 20, 0))
 
     assert_allclose(X, before[0], rtol=0)
     assert np.array_equal(y, before[1])
@@ -67,10 +65,21 @@ def test_the_evidence_alone_chooses_the_prior(items):
 def test_bayes_tells_what_was_chosen(items):
     """The settings go into the record."""
     X, y = items
-    learned = methods.bayes(X, y, draw_split(y, 12, 0).labelled)
+    learned = methods.bayes(X, y, draw_split(y, 12, 0))
 
     assert learned.settings.startswith("delta=")
     assert "gamma_0=" in learned.settings
+
+
+def test_unseen_test_items_change_nothing(items):
+    """Other test items, the same metric for the rest."""
+    X, y = items
+    split = draw_split(y, 20, 0)
+    other = X.copy()
+    other[split.test] *= 5
+    first, second = (methods.ours_unseen(x, y, split).Z for x in (X, other))
+
+    assert_allclose(first[split.rest], second[split.rest])
 
 
 def test_in_unit_sets_the_mean_square_distance(items):

@@ -31,7 +31,7 @@ def test_an_environment_without_metric_learn_tells_its_error(
     X, y = items
 
     with pytest.raises(peers.PeerError, match="No module named 'metric_learn'"):
-        METHODS["LMNN"](X, y, np.arange(0, 300, 10))
+        METHODS["LMNN"](X, y, draw_split(y, 30, 0))
 
 
 def test_an_interpreter_that_dies_is_told(items, tmp_path, monkeypatch):
@@ -45,7 +45,7 @@ def test_an_interpreter_that_dies_is_told(items, tmp_path, monkeypatch):
     X, y = items
 
     with pytest.raises(peers.PeerError, match="exit code 3: out of luck"):
-        METHODS["ITML"](X, y, np.arange(0, 300, 10))
+        METHODS["ITML"](X, y, draw_split(y, 30, 0))
 
 
 def test_a_half_built_environment_is_not_ready(tmp_path, monkeypatch):
@@ -66,7 +66,7 @@ def test_the_real_metric_learn_learns(items, name):
             pytest.skip(f"metric-learn's environment could not be built: {error}")
     X, y = items
     split = draw_split(y, 30, 0)
-    learned = METHODS[name](X, y, split.labelled)
+    learned = METHODS[name](X, y, split)
     before, after = (score_space(Z, y, split) for Z in (X, learned.Z))
 
     assert learned.Z.shape == X.shape

@@ -58,7 +58,7 @@ def _run_table_cell(out: Path, cell: TableCell) -> list[Row]:
     X, y = draw_items(source, cell.seed)
     split = draw_split(y, cell.n_labelled, cell.seed)
     start = time.perf_counter()
-    learned = methods.METHODS[cell.method](X, y, split.labelled)
+    learned = methods.METHODS[cell.method](X, y, split)
     seconds = time.perf_counter() - start
     scores = {
         k: round(v, 6) for k, v in asdict(score_space(learned.Z, y, split)).items()

@@ -1,7 +1,7 @@
 """The rows of the tables: each method turns labelled examples into a space.
 
-Every method sees the same items and the same labelled rows. Those that learn from
-pairs get all pairs of the labelled rows.
+Every method meets the same split, and looks at the classes of its labelled rows only.
+Those that learn from pairs get all pairs of the labelled rows.
 """
 
 import itertools
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from likewise import BayesianMetric
 from likewise.errors import InferenceError
 from likewise.experiments import peers
-from likewise.experiments.protocol import pairs_among
+from likewise.experiments.protocol import Split, pairs_among
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -33,50 +33,61 @@ class Learned:
     settings: str = ""
 
 
-Method = Callable[[Array, Rows, Rows], Learned]  # (X, y, labelled rows)
+Method = Callable[[Array, Rows, Split], Learned]
 
 
-def euclid(X: Array, y: Rows, labelled: Rows) -> Learned:
+def euclid(X: Array, y: Rows, split: Split) -> Learned:
     """Leave the items where they are."""
     return Learned(X)
 
 
-def mle(X: Array, y: Rows, labelled: Rows) -> Learned:
+def mle(X: Array, y: Rows, split: Split) -> Learned:
     """Learn the weights of greatest likelihood: section 5.2's baseline."""
-    return Learned(paper_mle().fit_pairs(X, *pairs_among(labelled, y)).transform(X))
+    return Learned(
+        paper_mle().fit_pairs(X, *pairs_among(split.labelled, y)).transform(X)
+    )
 
 
-def nca(X: Array, y: Rows, labelled: Rows) -> Learned:
+def nca(X: Array, y: Rows, split: Split) -> Learned:
     """Neighbourhood components analysis, scikit-learn's, from the identity."""
     from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
     X = in_unit(X, 3.0)
     analysis = NeighborhoodComponentsAnalysis(init="identity", random_state=0)
-    return Learned(analysis.fit(X[labelled], y[labelled]).transform(X))
+    return Learned(analysis.fit(X[split.labelled], y[split.labelled]).transform(X))
 
 
-def lmnn(X: Array, y: Rows, labelled: Rows) -> Learned:
+def lmnn(X: Array, y: Rows, split: Split) -> Learned:
     """Large margin nearest neighbour, metric-learn's, in its own environment."""
     X = in_unit(X, 1.0)
-    return Learned(X @ peers.learn("LMNN", X, y, labelled).T)
+    return Learned(X @ peers.learn("LMNN", X, y, split.labelled).T)
 
 
-def itml(X: Array, y: Rows, labelled: Rows) -> Learned:
+def itml(X: Array, y: Rows, split: Split) -> Learned:
     """Information-theoretic metric learning, metric-learn's, likewise."""
     X = in_unit(X, 1.0)
-    return Learned(X @ peers.learn("ITML", X, y, labelled).T)
+    return Learned(X @ peers.learn("ITML", X, y, split.labelled).T)
 
 
-def bayes(X: Array, y: Rows, labelled: Rows) -> Learned:
+def bayes(X: Array, y: Rows, split: Split) -> Learned:
     """Learn the paper's model, its delta and gamma_0 chosen by the evidence."""
-    metric = choose_by_evidence(X, *pairs_among(labelled, y))
+    metric = choose_by_evidence(X, *pairs_among(split.labelled, y))
     return Learned(metric.transform(X), describe_prior(metric))
 
 
-def ours(X: Array, y: Rows, labelled: Rows) -> Learned:
+def ours(X: Array, y: Rows, split: Split) -> Learned:
     """Learn with the defaults of BayesianMetric."""
     metric = BayesianMetric(random_state=0)
-    return Learned(metric.fit_pairs(X, *pairs_among(labelled, y)).transform(X))
+    return Learned(metric.fit_pairs(X, *pairs_among(split.labelled, y)).transform(X))
+
+
+def ours_unseen(X: Array, y: Rows, split: Split) -> Learned:
+    """Learn with the defaults, the test items kept away even without their classes."""
+    seen = np.sort(np.concatenate([split.labelled, split.rest]))
+    pairs, labels = pairs_among(split.labelled, y)
+    metric = BayesianMetric(random_state=0)
+    metric.fit_pairs(X[seen], np.searchsorted(seen, pairs), labels)
+    return Learned(metric.transform(X))
 
 
 def in_unit(X: Array, root_mean_square: float) -> Array:
@@ -89,6 +100,7 @@ def in_unit(X: Array, root_mean_square: float) -> Array:
     return np.asarray(X * (root_mean_square / np.sqrt(mean_square)))
 
 
+UNSEEN = "likewise, test unseen"
 METHODS: dict[str, Method] = {
     "EUCLID": euclid,
     "MLE": mle,
@@ -97,6 +109,7 @@ METHODS: dict[str, Method] = {
     "ITML": itml,
     "BAYES": bayes,
     "likewise": ours,
+    UNSEEN: ours_unseen,
 }
 PEER_METHODS = ("LMNN", "ITML")
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from likewise.experiments.methods import METHODS
+from likewise.experiments.methods import METHODS, UNSEEN
 from likewise.experiments.pages import Table
 from likewise.experiments.protocol import SIZES
 
@@ -130,9 +130,7 @@ def difference_table(
     """The difference of a method to each rival, with its p."""
     heads = [f"{first} minus", *(f"{size} labelled" for size in SIZES)]
     rows = []
-    for rival in _methods_in(runs):
-        if rival == first:
-            continue
+    for rival in _rivals_in(runs, first):
         found = [
             compare_methods(runs, testbed, size, first, rival, score) for size in SIZES
         ]
@@ -143,22 +141,20 @@ def difference_table(
 def tally(runs: pd.DataFrame, testbed: str, score: str = "accuracy_labelled") -> str:
     """In words: whom likewise beats and who beats it, at which sizes."""
     verdicts: dict[str, list[str]] = {"better": [], "worse": [], "": []}
-    for rival in _methods_in(runs):
-        if rival == OURS:
-            continue
+    for rival in _rivals_in(runs, OURS):
         for size in SIZES:
             found = compare_methods(runs, testbed, size, OURS, rival, score)
             if not np.isnan(found.difference):
                 verdicts[found.verdict].append(f"{rival} at {size}")
     n_cells = sum(map(len, verdicts.values()))
-    lost = ", ".join(verdicts["worse"])
+    lost = f" ({', '.join(verdicts['worse'])})" if verdicts["worse"] else ""
     means = [scores_of(runs, testbed, size, OURS, score).mean() for size in SIZES]
     printed = [mean for mean, _ in PAPER[testbed]["BAYES"]]
     return (
         f"Table of {testbed}: likewise has {_listed(means)} at {_listed(SIZES)} "
-        f"labelled examples, where the paper prints {_listed(printed)} for BAYES. Of {n_cells} "
-        f"comparisons with rivals, likewise is better in {len(verdicts['better'])} and "
-        f"worse in {len(verdicts['worse'])}{f' ({lost})' if lost else ''}; "
+        f"labelled examples, where the paper prints {_listed(printed)} for BAYES. Of "
+        f"{n_cells} comparisons with rivals, likewise is better in "
+        f"{len(verdicts['better'])} and worse in {len(verdicts['worse'])}{lost}; "
         f"{len(verdicts[''])} may be chance."
     )
 
@@ -218,6 +214,11 @@ def _methods_in(runs: pd.DataFrame) -> list[str]:
     return [name for name in METHODS if name in present]
 
 
+def _rivals_in(runs: pd.DataFrame, first: str) -> list[str]:
+    """Whom a method is compared with: not itself, nor ours in another setting."""
+    return [name for name in _methods_in(runs) if name not in (first, UNSEEN)]
+
+
 def _score_cell(
     runs: pd.DataFrame,
     testbed: str,
@@ -237,7 +238,7 @@ def _score_cell(
         return "failed" if len(failed) else "not run"
     spread = f" ± {scores.std():.3f}" if len(scores) > 1 and not is_short else ""
     mark = ""
-    if method != OURS:
+    if method not in (OURS, UNSEEN):
         found = compare_methods(runs, testbed, size, OURS, method, score)
         mark = {"better": " +", "worse": " -", "": ""}[found.verdict]
     partly = f" ({len(failed)} failed)" if len(failed) else ""
