@@ -22,6 +22,8 @@ def runs(rng):
             "strategy": name,
             "round": k,
             "error": "",
+            "n_answers": 10 + 20 * k,
+            "n_known": 10 + 100 * k,
             "auc": 0.5 + 0.03 * k * (1 + (name == "likewise")) + 0.01 * rng.rand(),
         }
         for size in (10, 20, 30)
@@ -88,7 +90,12 @@ def test_the_saving_is_put_in_words(runs):
     """Twice the slope: half the way."""
     told = curves.saving(runs, "corel")
 
-    needed = int(re.search(r"takes likewise (\d+) answers", told)[1])
+    needed = int(
+        re.search(r"likewise\+RAND has then, \S+, takes likewise (\d+) answers", told)[
+            1
+        ]
+    )
 
     assert "after 170 answers" in told
+    assert "what BAYES+RAND has then" in told
     assert 85 <= needed <= 95

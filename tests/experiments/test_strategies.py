@@ -35,7 +35,7 @@ def test_a_curve_has_the_start_and_eight_rounds(curves, name):
 
 
 @pytest.mark.parametrize("name", NAMES[:-1])
-def test_the_papers_strategies_know_what_was_answered_only(curves, name):
+def test_all_but_ours_know_what_was_answered_only(curves, name):
     """Ten answers, then twenty a round; nothing is implied."""
     rows = curves[name]
 

@@ -20,6 +20,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "BAYES+RAND": {"color": "#56b4e9", "linestyle": ":", "marker": "^"},
     "BAYES+ACT": {"color": "#0072b2", "linestyle": "--", "marker": "^"},
     "BAYES+VAR": {"color": "#009e73", "linestyle": "-.", "marker": "v"},
+    "likewise+RAND": {"color": "#e69f00", "linestyle": ":", "marker": "o"},
     "likewise": {"color": "#d55e00", "linestyle": "-", "marker": "o"},
 }
 SCORES = {
@@ -70,6 +71,11 @@ def _make_panels(sizes: list[int]) -> "tuple[Figure, dict[tuple[str, int], Axes]
             axes.set_title(f"({'abc'[k]}) {size} answers to start with", fontsize=10)
             axes.set_xlabel("answers")
             panels[score, size] = axes
+    if len(sizes) > 1:
+        for axes in grid[1:].flat:
+            axes.set_title("")
+        for axes in grid[:-1].flat:
+            axes.set_xlabel("")
     return figure, panels
 
 

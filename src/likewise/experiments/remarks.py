@@ -22,7 +22,9 @@ PROTOCOL = (
     "**likewise** is `BayesianMetric()` and `ActiveMetric()` as they come. Its prior, "
     "like the eigenvectors of BAYES and MLE, is made from all items without their "
     "classes, the test items among them; NCA, LMNN and ITML have no use for those. The "
-    "row *likewise, test unseen* keeps the test items away until the metric is made.",
+    "row *likewise, test unseen* keeps the test items away until the metric is made. "
+    "likewise+RAND has our metric with random questions and nothing implied, to tell "
+    "the worth of the metric from that of the questions.",
     "**NCA** is scikit-learn's; **LMNN** and **ITML** are metric-learn 0.7.0's, run "
     "with scikit-learn 1.7 in an environment of their own, as that release does not "
     "work with later ones. The three depend on the unit of the data; each was given "

@@ -6,6 +6,7 @@ for all strategies; then 20 questions a round.
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +32,15 @@ N_ROUNDS = 8
 PRECISIONS = (0.01, 0.1, 1.0, 10.0)
 MEANS = (0.0, 1.0)
 
-# Strategy: (how the metric is learned, how pairs are chosen).
+# Strategy: (how the metric is learned, how pairs are chosen). likewise+RAND has our
+# metric without our questions, to tell the worth of the two apart.
 STRATEGIES = {
     "MLE+RAND": ("mle", "random"),
     "MLE+ACT": ("mle", "mean-entropy"),
     "BAYES+RAND": ("bayes", "random"),
     "BAYES+ACT": ("bayes", "mean-entropy"),
     "BAYES+VAR": ("bayes", "laplace-entropy"),
+    "likewise+RAND": ("ours", "random"),
     "likewise": ("ours", ""),
 }
 
@@ -99,18 +102,21 @@ class PaperLoop:
 
 @dataclass
 class DefaultLoop:
-    """Our loop: ActiveMetric as a user gets it."""
+    """Our loop: ActiveMetric as a user gets it, or asking at random."""
 
     X: Array
     candidates: Rows
+    is_random: bool
     seed: int
 
     def __post_init__(self) -> None:
+        at_random: dict[str, Any] = {"acquisition": "random", "equivalence": False}
         self._learner = ActiveMetric(
             self.X,
             metric=BayesianMetric(random_state=0),
             candidates=self.candidates,
             random_state=self.seed,
+            **(at_random if self.is_random else {}),
         )
         self.tell = self._learner.tell
         self.ask = self._learner.ask
@@ -167,7 +173,7 @@ def _make_loop(
 ) -> PaperLoop | DefaultLoop:
     how, acquisition = STRATEGIES[name]
     if how == "ours":
-        return DefaultLoop(X, candidates, seed)
+        return DefaultLoop(X, candidates, acquisition == "random", seed)
     return PaperLoop(X, candidates, how, acquisition, seed)
 
 
