@@ -77,9 +77,9 @@ def _known(runs: pd.DataFrame) -> str:
     """In words: what likewise asked in all, and how many pairs that settled."""
     last = runs[(runs["strategy"] == OURS) & (runs["round"] == runs["round"].max())]
     return (
-        f"By the last round likewise had asked {last['n_answers'].mean():.0f} questions "
-        f"and knew {last['n_known'].mean():.0f} of the pairs; once it knows all it asks "
-        "no more, and its curve is level."
+        f"By the last round likewise had asked {last['n_answers'].mean():.0f} "
+        f"questions and knew {last['n_known'].mean():.0f} of the pairs; once it knows "
+        "all it asks no more, and its curve is level."
     )
 
 
