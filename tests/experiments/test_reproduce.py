@@ -84,6 +84,8 @@ def write_finished_figure(out):
         work=lambda cell: [
             {
                 "round": k,
+                "n_answers": 10,
+                "n_known": 20,
                 "accuracy_rest": 0.7,
                 "accuracy_pool": 0.6,
                 "auc": 0.6 + k / 99,
