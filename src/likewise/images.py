@@ -4,6 +4,7 @@ Section 5.1 of the paper names the three kinds and their total; the recipe of ea
 kind is our reading. Nothing here knows of pairs or metrics.
 """
 
+import importlib
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -47,10 +48,9 @@ def picture_features(image: "Image") -> Array:
     >>> red.shape, red[:3].tolist()  # hue, saturation, value
     ((36,), [0.0, 1.0, 1.0])
     """
-    try:
-        from skimage.color import rgb2gray, rgb2hsv
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Turning pictures into numbers", "images") from error
+    _check_libraries()
+    from skimage.color import rgb2gray, rgb2hsv
+
     rgb = np.asarray(_plain_picture(image), dtype=float) / 255
     grey = np.asarray(rgb2gray(rgb))
     parts = colour_moments(rgb2hsv(rgb)), edge_directions(grey), band_entropies(grey)
@@ -74,6 +74,7 @@ def folder_features(
     progress : callable, optional
         Called with (pictures done, pictures in all) after each picture.
     """
+    _check_libraries()  # here, where the message reaches the caller, not in a worker
     from joblib import Parallel, delayed
 
     n_jobs = 1 if len(paths) < FEW_PICTURES else n_jobs
@@ -84,10 +85,9 @@ def folder_features(
 
 def file_features(path: str | PathLike[str]) -> Array:
     """Features of one picture file, shape (36,)."""
-    try:
-        from PIL import Image
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Reading pictures", "images") from error
+    _check_libraries()
+    from PIL import Image
+
     try:
         with Image.open(path) as image:
             return picture_features(image)
@@ -122,12 +122,20 @@ def band_entropies(grey: Array) -> Array:
 
     Coarsest level first. A band spread evenly over the picture has the largest.
     """
-    try:
-        import pywt
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Turning pictures into numbers", "images") from error
+    import pywt
+
     levels = pywt.wavedec2(grey, "db4", level=3)[1:]
     return np.array([_entropy(np.abs(band)) for bands in levels for band in bands])
+
+
+def _check_libraries() -> None:
+    """Name the extra to install where a library is missing."""
+    for name in ("PIL", "skimage.color", "pywt"):
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            purpose = "Turning pictures into numbers"
+            raise MissingExtraError(purpose, "images") from error
 
 
 def _entropy(sizes: Array) -> float:
