@@ -17,21 +17,26 @@ CORE = {
     "acquisition",
     "search",
     "pairs",
+    "prior",
+    "closure",
 }
-FACE = {"estimators", "active"}
+FACE = {"estimators", "verdicts", "active"}
 MAY_IMPORT = {
     "errors": set(),
     "equations": set(),
     "pairs": {"errors"},
     "basis": {"equations", "errors"},
-    "posterior": {"basis", "equations", "errors"},
-    "inference": {"basis", "posterior", "equations", "errors"},
+    "closure": {"errors", "pairs"},
+    "prior": {"basis", "equations", "errors"},
+    "posterior": {"prior", "basis", "equations", "errors"},
+    "inference": {"prior", "basis", "posterior", "equations", "errors"},
     "acquisition": {"posterior", "basis", "equations", "errors"},  # never inference
     "search": {"basis", "equations", "errors"},
     "estimators": CORE,
-    "active": CORE | {"estimators"},
+    "verdicts": CORE | {"estimators"},
+    "active": CORE | {"estimators", "verdicts"},
     "images": {"errors"},
-    "experiments": CORE | FACE | {"images", "__init__"},
+    "experiments": CORE | FACE | {"images", "__init__", "__main__"},
     "__main__": {"errors"},
     "__init__": CORE | FACE,
 }

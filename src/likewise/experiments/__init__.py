@@ -1,1 +1,1 @@
-"""The paper's evaluation: its tables and figures, against the tools in use today."""
+"""The paper's evaluation, and the demonstration."""
