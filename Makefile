@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test fast lint bench clean
+.PHONY: demo test fast lint bench peers reproduce clean
 
 demo: .venv/installed-demo
 	$(BIN)/python -m likewise demo
@@ -22,8 +22,15 @@ lint: .venv/installed-test
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/speed.py
 
+# metric-learn needs an older scikit-learn than likewise: it lives in .venv-peers.
+peers: .venv/installed-test
+	$(BIN)/python -m likewise.experiments.peers
+
+reproduce: .venv/installed-test
+	$(BIN)/likewise reproduce all --docs docs
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
 
 .venv/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'likewise needs Python 3.11 or newer. Name one with: make PYTHON=...')"

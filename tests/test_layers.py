@@ -36,7 +36,8 @@ MAY_IMPORT = {
     "calibration": CORE | {"estimators"},
     "verdicts": CORE | {"estimators"},
     "active": CORE | {"estimators", "verdicts"},
-    "experiments": CORE | FACE | {"__init__", "__main__"},
+    "images": {"errors"},
+    "experiments": CORE | FACE | {"images", "__init__", "__main__"},
     "__main__": {"errors"},
     "__init__": CORE | FACE,
 }

@@ -24,6 +24,11 @@ COMMANDS = {
         "bench",
         "The active loop on digits, against random asking.",
     ),
+    "reproduce": (
+        "likewise.experiments.reproduce",
+        "bench",
+        "The paper's tables and figures, against the tools in use today.",
+    ),
 }
 
 
