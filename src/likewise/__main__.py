@@ -5,17 +5,27 @@ that help stays quick and a missing optional library hurts only its own command.
 """
 
 import importlib
+import keyword
 import sys
 
 from likewise.errors import LikewiseError, MissingExtraError
 
-# Command: (module that defines it, extra to install, one line of help).
+# Command: (module that defines it, extra to install, one line of help or none to
+# leave it out of the list).
 COMMANDS = {
     "demo": (
         "likewise.experiments.demo",
         "bench",
         "The active loop on digits, against random asking.",
     ),
+    "new": ("likewise.app.cli", "app", "Make a project file from your items."),
+    "label": ("likewise.app.cli", "app", "Open the labelling page of a project."),
+    "ask": ("likewise.app.cli", "app", "Print the open question of a project."),
+    "answer": ("likewise.app.cli", "app", "Answer the open question."),
+    "status": ("likewise.app.cli", "app", "Print how far a project has come."),
+    "export": ("likewise.app.exchange", "app", "Write the answers to a file."),
+    "import": ("likewise.app.exchange", "app", "Take answers from a file."),
+    "demo-serve": ("likewise.app.cli", "app", ""),
 }
 
 
@@ -44,7 +54,7 @@ def _group(click):  # type: ignore[no-untyped-def]
                 return None
             module, extra, _ = COMMANDS[name]
             try:
-                return getattr(importlib.import_module(module), name)
+                return getattr(importlib.import_module(module), _attribute(name))
             except ModuleNotFoundError as error:
                 if (error.name or "").startswith("likewise"):
                     raise
@@ -52,7 +62,7 @@ def _group(click):  # type: ignore[no-untyped-def]
 
         def format_commands(self, context, formatter):  # type: ignore[no-untyped-def]
             with formatter.section("Commands"):
-                formatter.write_dl([(n, c[2]) for n, c in COMMANDS.items()])
+                formatter.write_dl([(n, c[2]) for n, c in COMMANDS.items() if c[2]])
 
     return click.version_option(package_name="likewise")(
         LazyGroup(
@@ -61,6 +71,12 @@ def _group(click):  # type: ignore[no-untyped-def]
             "as possible.",
         )
     )
+
+
+def _attribute(command: str) -> str:
+    """Give the Python name of a command, which may be no name in Python."""
+    name = command.replace("-", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 if __name__ == "__main__":
