@@ -100,6 +100,7 @@ def listen(host: str, port: int | None) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, wanted))
+            listener.listen()  # from now on a browser waits instead of failing
             return listener
         except OSError as error:
             listener.close()

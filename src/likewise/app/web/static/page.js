@@ -126,7 +126,7 @@ function startQuestion(box) {
 
 const COLOURS = ["#2b8a7e", "#d0652f", "#4a6fd0", "#b0458f", "#8a8a1c", "#6a4bc4", "#2c8fbf", "#c23b4b"];
 // So many items at most are drawn as pictures; more would be a blur.
-const MAX_PICTURES = 260;
+const MAX_PICTURES = 900;
 
 async function startMap(box) {
   const canvas = document.getElementById("map");
@@ -181,7 +181,7 @@ async function startMap(box) {
       if (x > -30 && y > -30 && x < size.width + 30 && y < size.height + 30) seen.push([k, x, y]);
     }
     const arePictures = hasPictures && seen.length <= MAX_PICTURES;
-    const side = Math.max(22, Math.min(64, 0.6 * Math.sqrt((size.width * size.height) / (seen.length + 1))));
+    const side = Math.max(18, Math.min(64, 0.75 * Math.sqrt((size.width * size.height) / (seen.length + 1))));
     const radius = Math.max(1.5, Math.min(5, 90 / Math.sqrt(data.after.length + 1) * Math.sqrt(view.zoom)));
     // Items whose group is known are drawn last, above the others.
     seen.sort((one, two) => (data.groups[one[0]] < 0 ? 0 : 1) - (data.groups[two[0]] < 0 ? 0 : 1));
