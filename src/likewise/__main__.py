@@ -8,6 +8,14 @@ import importlib
 import keyword
 import sys
 
+try:
+    import click
+except ModuleNotFoundError:
+    sys.exit(
+        "The command line needs an optional library. "
+        "Install it with: pip install 'likewise[app]'."
+    )
+
 from likewise.errors import LikewiseError, MissingExtraError
 
 # Command: (module that defines it, extra to install, one line of help or none to
@@ -23,54 +31,56 @@ COMMANDS = {
     "ask": ("likewise.app.cli", "app", "Print the open question of a project."),
     "answer": ("likewise.app.cli", "app", "Answer the open question."),
     "status": ("likewise.app.cli", "app", "Print how far a project has come."),
-    "export": ("likewise.app.exchange", "app", "Write the answers to a file."),
-    "import": ("likewise.app.exchange", "app", "Take answers from a file."),
+    "export": ("likewise.app.cli_exchange", "app", "Write the answers to a file."),
+    "import": ("likewise.app.cli_exchange", "app", "Take answers from a file."),
     "demo-serve": ("likewise.app.cli", "app", ""),
 }
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Give the names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Import the module of a command and give the command."""
+        if name not in COMMANDS:
+            return None
+        module, extra, _ = COMMANDS[name]
+        try:
+            command = getattr(importlib.import_module(module), _attribute(name))
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("likewise"):
+                raise
+            raise MissingExtraError(f"'likewise {name}'", extra) from error
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(
+        self, context: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, help) for name, (_, _, help) in COMMANDS.items() if help]
+            )
+
+
+@click.group(cls=LazyGroup)
+@click.version_option(package_name="likewise")
+def group() -> None:
+    """Learns what "same" means to you, by asking as few questions as possible."""
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a LikewiseError becomes one line and exit code 1."""
     try:
-        try:
-            import click
-        except ModuleNotFoundError as error:
-            raise MissingExtraError("The command line", "app") from error
-        _group(click)(arguments, prog_name="likewise")
+        group(arguments, prog_name="likewise")
     except LikewiseError as error:
         print(f"likewise: {error}", file=sys.stderr)
         sys.exit(1)
-
-
-def _group(click):  # type: ignore[no-untyped-def]
-    """Build the click group that loads commands by name."""
-
-    class LazyGroup(click.Group):  # type: ignore[misc, name-defined]
-        def list_commands(self, context):  # type: ignore[no-untyped-def]
-            return list(COMMANDS)
-
-        def get_command(self, context, name):  # type: ignore[no-untyped-def]
-            if name not in COMMANDS:
-                return None
-            module, extra, _ = COMMANDS[name]
-            try:
-                return getattr(importlib.import_module(module), _attribute(name))
-            except ModuleNotFoundError as error:
-                if (error.name or "").startswith("likewise"):
-                    raise
-                raise MissingExtraError(f"'likewise {name}'", extra) from error
-
-        def format_commands(self, context, formatter):  # type: ignore[no-untyped-def]
-            with formatter.section("Commands"):
-                formatter.write_dl([(n, c[2]) for n, c in COMMANDS.items() if c[2]])
-
-    return click.version_option(package_name="likewise")(
-        LazyGroup(
-            "likewise",
-            help="Learns what 'same' means to you, by asking as few questions "
-            "as possible.",
-        )
-    )
 
 
 def _attribute(command: str) -> str:

@@ -90,7 +90,7 @@ class ActiveMetric:
         return candidates[search.best_rows(scores, n_pairs, rng)]
 
     def tell(self, pairs: ArrayLike, labels: ArrayLike) -> None:
-        """Take answers: +1 same, -1 different, 0 unsure. The latest on a pair counts."""
+        """Take answers: +1 same, -1 different, 0 unsure. A later one replaces."""
         pairs = check_pairs(pairs, len(self._coordinates))
         labels = _check_answers(labels, len(pairs))
         self._tells.append((pairs, labels))

@@ -25,6 +25,7 @@ from scipy.linalg import blas, lapack
 from scipy.special import entr, expit, gammaln, log_expit, multigammaln, ndtr
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 # --- 3.1  The Bayesian framework -------------------------------------------------
 
@@ -159,7 +160,7 @@ def clipped_mean(mean: Array) -> Array:
     return np.maximum(mean, 0.0)
 
 
-def nonnegative_mean(posterior_precision: Array, pull: Array, free: Array) -> Array:
+def nonnegative_mean(posterior_precision: Array, pull: Array, free: Mask) -> Array:
     """Maximise the bound over mu_gamma >= 0, given Sigma_gamma (slip).
 
     The paper enforces the sign "empirically". Here mu minimises
@@ -167,7 +168,7 @@ def nonnegative_mean(posterior_precision: Array, pull: Array, free: Array) -> Ar
     bound cannot fall. Block pivoting (Murty's rule when a block does not help) from
     the set `free` of positive entries, which is the solution up to a few exchanges.
     """
-    free = free.astype(bool)
+    free = free.copy()
     fewest, patience = len(pull) + 1, 3
     while True:
         mean = np.zeros(len(pull))
@@ -278,7 +279,8 @@ def laplace_probability(
 
     Slips: exp(-p^2 omega'Sigma omega / 2) is exp of (16)'s quadratic term only where
     (15) clips nothing; the formula is kept as printed. The paper's N(gamma; Sigma, mu)
-    has its arguments swapped. `latent_plus` is omega'gamma+, `latent_minus` omega'gamma-.
+    has its arguments swapped. `latent_plus` is omega'gamma+ of (15), `latent_minus`
+    omega'gamma-.
     """
     p_plus, p_minus = laplace_slopes(latent_mean)
     log_plus = log_expit(-latent_plus) - p_plus**2 * latent_variance / 2
@@ -368,4 +370,5 @@ def squared_distance_deviation(squared_distance: Array, variance: Array) -> Arra
     """
     deviation = np.sqrt(variance)
     slope = 2 * np.sqrt(squared_distance)
-    return deviation / np.maximum(slope, np.sqrt(deviation) + np.finfo(float).tiny)
+    floor = np.sqrt(deviation) + np.finfo(float).tiny
+    return np.asarray(deviation / np.maximum(slope, floor))

@@ -36,9 +36,7 @@ Pairs = NDArray[np.intp]
 MAX_PAIRS = 5000
 
 
-class BayesianMetric(  # type: ignore[misc]  # scikit-learn's bases are not typed
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A distance metric with its uncertainty, learned from same/different pairs.
 
     Parameters
@@ -195,16 +193,16 @@ class BayesianMetric(  # type: ignore[misc]  # scikit-learn's bases are not type
         mapped = coordinates @ self._map.T
         gaps = mapped[pairs[:, 0]] - mapped[pairs[:, 1]]
         squared = np.einsum("ij,ij->i", gaps, gaps)
+        distance = np.asarray(np.sqrt(squared))
         if not return_std:
-            return np.sqrt(squared)
+            return distance
         variance = map_features(
             lambda features: self.posterior_.squared_distance(features)[1],
             self.basis_,
             coordinates,
             pairs,
         )
-        deviation = equations.squared_distance_deviation(squared, variance)
-        return np.sqrt(squared), deviation
+        return distance, equations.squared_distance_deviation(squared, variance)
 
     def pair_probability(self, X: ArrayLike, pairs: ArrayLike) -> Array:
         """P(same) of each pair, uncertainty about the metric included."""
@@ -343,7 +341,7 @@ def _merge_equal_rows(
     X, classes, item_weights = X[counted], classes[counted], item_weights[counted]
     keys = np.column_stack([X, classes])
     _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    merged = np.bincount(group.ravel(), weights=item_weights)
+    merged = np.bincount(group.ravel(), weights=item_weights).astype(float)
     order = np.argsort(first)
     return X[first[order]], classes[first[order]], merged[order]
 

@@ -13,9 +13,12 @@ from likewise.basis import Basis
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Single = NDArray[np.float32]
 
-# Numbers in a block of features: 2 MiB, which stays in the cache.
-BLOCK_SIZE = 2**18
+# Numbers in a block of features: 4 MiB; smaller ones starve the second core.
+BLOCK_SIZE = 2**19
+# Items along each side of a tile of all pairs: 2 MiB in single precision.
+TILE = 724
 # Up to this many pairs every one is scored; beyond, those nearest the threshold.
 MAX_SCORED = 200_000
 SHORTLIST = 20_000
@@ -33,8 +36,9 @@ def map_features(
     """Apply a function of features to all pairs, block by block; a number a pair."""
     result = np.empty(len(pairs))
     for block in row_blocks(len(pairs), coordinates.shape[1]):
-        i, j = pairs[block].T
-        result[block] = apply(basis.features(coordinates[i] - coordinates[j]))
+        gaps = coordinates.take(pairs[block, 0], axis=0)
+        gaps -= coordinates.take(pairs[block, 1], axis=0)
+        result[block] = apply(basis.features(gaps))
     return result
 
 
@@ -57,19 +61,16 @@ def near_threshold(
     `mapped` holds the items where Euclidean distance is the mean metric's. One pass of
     matrix products over the upper triangle; what is kept never exceeds a few blocks.
     """
-    Z = np.ascontiguousarray(mapped, dtype=np.float32)
-    half = np.einsum("ij,ij->i", Z, Z) / 2 - np.float32(threshold / 4)
+    left, right = _margin_factors(mapped, threshold)
     kept = np.empty((0, 2), dtype=np.intp)
     margins = np.empty(0, dtype=np.float32)
     limit = np.float32(np.inf)
-    for rows, columns in _tiles(len(Z), 1024):
-        margin = Z[rows] @ Z[columns].T
-        np.subtract(half[columns], margin, out=margin)
-        margin += half[rows, None]
-        np.abs(margin, out=margin)  # |squared distance - threshold| / 2
+    for rows, columns in _tiles(len(mapped), TILE):
+        margin = left[rows] @ right[:, columns]
+        np.abs(margin, out=margin)
         if rows.start == columns.start:
-            margin[np.tril_indices(*margin.shape[:1])] = np.inf
-        i, j = np.nonzero(margin < limit)
+            margin[np.tril_indices(len(margin))] = np.inf
+        i, j = np.divmod(np.flatnonzero(margin < limit), margin.shape[1])
         found = np.column_stack([i + rows.start, j + columns.start])
         values = margin[i, j]
         is_new = is_open(found)
@@ -80,6 +81,19 @@ def near_threshold(
             kept, margins = kept[nearest], margins[nearest]
             limit = margins.max()
     return kept[np.argsort(margins, kind="stable")[:n_pairs]]
+
+
+def _margin_factors(mapped: Array, threshold: float) -> tuple[Single, Single]:
+    """Two factors whose product is squared distance minus threshold, all of it.
+
+    Norms and threshold ride along as two more columns: one product, no further pass.
+    """
+    Z = mapped - mapped.mean(axis=0)
+    norms = np.einsum("ij,ij->i", Z, Z) - threshold / 2
+    ones = np.ones(len(Z))
+    left = np.column_stack([-2 * Z, norms, ones])
+    right = np.vstack([Z.T, ones, norms])
+    return left.astype(np.float32), right.astype(np.float32)
 
 
 def _tiles(n_items: int, size: int) -> Iterator[tuple[slice, slice]]:

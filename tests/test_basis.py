@@ -1,0 +1,133 @@
+"""Coordinates: their unit, their directions, and what they do with hard data."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from likewise.basis import check_basis, fit_basis
+from likewise.errors import InputError
+
+
+def fit(X, kind="eigen", n_basis=None, weights=None):
+    return fit_basis(X, kind, n_basis, np.ones(len(X)) if weights is None else weights)
+
+
+def mean_squared_distance(Z):
+    i, j = np.triu_indices(len(Z), 1)
+    return ((Z[i] - Z[j]) ** 2).sum(axis=1).mean()
+
+
+@pytest.mark.parametrize("kind", ["eigen", "axes"])
+def test_mean_squared_distance_over_all_pairs_is_one(rng, kind):
+    """The unit in which prior mean and precision have their meaning."""
+    X = rng.normal(size=(30, 4)) * [100, 3, 1e-3, 7] + 1e5
+
+    Z = fit(X, kind).project(X)
+
+    assert_allclose(mean_squared_distance(Z), 1)
+
+
+def test_eigen_directions_are_the_covariances_eigenvectors(rng):
+    """Top first, orthogonal, and each an eigenvector."""
+    X = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 3))
+    covariance = np.cov(X.T)
+
+    V = fit(X).directions
+
+    unit = V / np.linalg.norm(V, axis=0)
+    values = np.diag(unit.T @ covariance @ unit)
+    assert_allclose(covariance @ unit, unit * values, atol=1e-10)
+    assert (np.diff(values) < 0).all()
+
+
+def test_wide_data_gives_the_same_coordinates_as_tall(rng):
+    """More features than items goes through the other Gram matrix."""
+    X = rng.normal(size=(12, 40))
+    gaps = X[:, None] - X[None]
+
+    Z = fit(X).project(X)
+
+    assert Z.shape == (12, 11)
+    squared = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    truth = (gaps**2).sum(axis=2)
+    assert_allclose(squared, truth / truth[np.triu_indices(12, 1)].mean(), atol=1e-12)
+
+
+def test_axes_leave_out_constant_features(rng):
+    """One weight for each feature that varies, in their order."""
+    X = np.column_stack([rng.normal(size=20), np.full(20, 7.0), rng.normal(size=20)])
+
+    basis = fit(X, "axes")
+
+    assert_array_equal(
+        basis.directions != 0, [[True, False], [False, False], [False, True]]
+    )
+
+
+def test_number_or_share_of_basis_vectors(rng):
+    """An int counts; a float keeps that share of the variance."""
+    X = rng.normal(size=(2000, 3)) * [3, 1, 0.1]
+
+    assert fit(X, n_basis=2).directions.shape == (3, 2)
+    assert fit(X, n_basis=0.85).directions.shape == (3, 1)
+    assert fit(X, n_basis=0.95).directions.shape == (3, 2)
+    assert fit(X, n_basis=1.0).directions.shape == (3, 3)
+    assert fit(X, n_basis=99).directions.shape == (3, 3)
+
+
+def test_weights_count_like_repeated_rows(rng):
+    """An item of weight three is three items."""
+    X = rng.normal(size=(8, 3))
+    times = np.array([1, 3, 1, 2, 1, 1, 4, 1])
+
+    weighted = fit(X, weights=times.astype(float))
+    repeated = fit(np.repeat(X, times, axis=0))
+
+    assert_allclose(weighted.directions, repeated.directions, atol=1e-12)
+    assert_allclose(weighted.centre, repeated.centre)
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])
+@pytest.mark.parametrize("kind", ["eigen", "axes"])
+def test_coordinates_do_not_depend_on_the_unit_of_x(rng, kind, scale):
+    """Inches or light years: the same coordinates."""
+    X = rng.normal(size=(10, 3))
+
+    assert_allclose(fit(X * scale, kind).project(X * scale), fit(X, kind).project(X))
+
+
+@pytest.mark.parametrize("kind", ["eigen", "axes"])
+def test_items_that_are_all_equal_have_coordinate_zero(kind):
+    """Nothing varies, nothing breaks."""
+    X = np.full((4, 3), 2.5)
+
+    assert_array_equal(fit(X, kind).project(X), np.zeros((4, 1)))
+
+
+def test_components_give_back_the_weighted_metric(rng):
+    """L'L is the sum of weight times direction, zero weights left out."""
+    X = rng.normal(size=(20, 3))
+    basis = fit(X)
+    weights = np.array([0.5, 0.0, 2.0])
+
+    L = basis.components(weights)
+
+    assert L.shape == (2, 3)
+    expected = (basis.directions * weights) @ basis.directions.T
+    assert_allclose(L.T @ L, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_basis", "message"),
+    [
+        ("eigne", None, "'basis' must be one of .* Got 'eigne'"),
+        ("eigen", 0, "'n_basis' must be None, .* Got 0"),
+        ("eigen", 1.5, "Got 1.5"),
+        ("eigen", "3", "Got '3'"),
+        ("eigen", True, "Got True"),
+    ],
+)
+def test_bad_choices_are_named(kind, n_basis, message):
+    """The parameter, the rule and the value."""
+    with pytest.raises(InputError, match=message):
+        check_basis(kind, n_basis)

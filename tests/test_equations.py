@@ -1,0 +1,364 @@
+"""Each formula against a slow, plain version, a limit or a simulation."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from scipy.optimize import nnls
+from scipy.special import expit
+
+from likewise import equations
+
+
+@pytest.fixture
+def problem(rng):
+    """Features, labels, weights and prior of forty pairs."""
+    features = equations.pair_features(rng.normal(size=(40, 3)))
+    labels = rng.choice([-1.0, 1.0], 40)
+    weights = rng.uniform(0.5, 2, 4)
+    return features, labels, weights, np.ones(4), np.full(4, 0.7)
+
+
+def test_label_probability_is_equation_1(rng):
+    """One over one plus exp(y (squared distance - threshold))."""
+    A, mu = np.diag([2.0, 3.0]), 1.5
+    gap = rng.normal(size=2)
+    latent = gap @ A @ gap - mu
+
+    for y in (1.0, -1.0):
+        expected = 1 / (1 + np.exp(y * (gap @ A @ gap - mu)))
+        assert_allclose(equations.label_probability(y, latent), expected)
+
+
+def test_log_likelihood_is_the_product_2(problem):
+    """The logarithm of the product over S and over D."""
+    features, labels, weights, *_ = problem
+    latent = features @ weights
+    same = np.prod(1 / (1 + np.exp(latent[labels > 0])))
+    different = np.prod(1 / (1 + np.exp(-latent[labels < 0])))
+
+    value = equations.log_likelihood(labels, latent)
+
+    assert_allclose(value, np.log(same * different))
+
+
+def test_wishart_prior_3_is_scipys(rng):
+    """The density of scipy's Wishart at a random matrix."""
+    W = np.cov(rng.normal(size=(3, 20)))
+    A = np.cov(rng.normal(size=(3, 20)))
+
+    value = equations.log_wishart_prior(A, 5.0, W)
+
+    assert_allclose(value, stats.wishart(df=5, scale=W).logpdf(A))
+
+
+def test_gamma_prior_4_is_scipys():
+    """The density of scipy's Gamma."""
+    value = equations.log_gamma_prior(1.7, 2.5, 0.6)
+
+    assert_allclose(value, stats.gamma(2.5, scale=1 / 0.6).logpdf(1.7))
+
+
+def test_pair_features_are_the_squared_gaps_of_6():
+    """Minus one, then each squared gap."""
+    features = equations.pair_features(np.array([[1.0, -2.0], [0.0, 3.0]]))
+
+    assert_allclose(features, [[-1, 1, 4], [-1, 0, 9]])
+
+
+def test_gaussian_prior_7_is_scipys(problem):
+    """The density of a Gaussian with covariance I / delta."""
+    weights, mean, precision = problem[2:]
+
+    value = equations.log_gaussian_prior(weights, mean, precision)
+
+    expected = stats.multivariate_normal(mean, np.eye(4) / 0.7).logpdf(weights)
+    assert_allclose(value, expected)
+
+
+def test_log_joint_is_the_integrand_of_8(problem):
+    """Prior times the likelihoods of S and D."""
+    features, labels, weights, mean, precision = problem
+
+    value = equations.log_joint(weights, features, labels, mean, precision)
+
+    prior = stats.multivariate_normal(mean, np.eye(4) / 0.7).logpdf(weights)
+    likelihood = np.log(expit(-labels * (features @ weights))).sum()
+    assert_allclose(value, prior + likelihood)
+
+
+def test_bound_curvature_is_smooth_at_zero():
+    """1/8 at zero, the quotient elsewhere, and no step where the series ends."""
+    xi = np.array([0.0, 9.999e-5, 1.0001e-4, 1.0, 30.0])
+
+    value = equations.bound_curvature(xi)
+
+    assert_allclose(value[:3], 1 / 8, rtol=2e-9)
+    assert_allclose(value[3:], np.tanh(xi[3:] / 2) / (4 * xi[3:]))
+
+
+def test_logistic_bound_touches_at_xi_and_stays_below():
+    """Equality at z = +-xi, below everywhere else."""
+    z = np.linspace(-8, 8, 161)
+    for xi in (0.0, 0.5, 3.0):
+        bound = equations.log_logistic_bound(z, np.full_like(z, xi))
+        assert (bound <= np.log(expit(z)) + 1e-12).all()
+        touch = equations.log_logistic_bound(np.array([xi, -xi]), np.array([xi, xi]))
+        assert_allclose(touch, np.log(expit(np.array([xi, -xi]))))
+
+
+def test_covariance_and_mean_are_9_and_10(problem):
+    """The sums over S and D written out pair by pair."""
+    features, labels, _, prior_mean, precision = problem
+    curvature = np.linspace(0.02, 0.125, 40)
+    slow = 0.7 * np.eye(4)
+    pull = 0.7 * prior_mean
+    for omega, y, bend in zip(features, labels, curvature, strict=True):
+        slow = slow + 2 * bend * np.outer(omega, omega)
+        pull = pull - y * omega / 2
+
+    inverse = equations.posterior_precision(features, curvature, precision)
+    covariance, log_determinant = equations.posterior_covariance(inverse)
+    mean = equations.posterior_mean(
+        covariance, prior_mean, precision, equations.evidence_pull(features, labels / 2)
+    )
+
+    assert_allclose(inverse, slow)
+    assert_allclose(covariance, np.linalg.inv(slow))
+    assert_allclose(log_determinant, -np.linalg.slogdet(slow)[1])
+    assert_allclose(mean, np.linalg.inv(slow) @ pull)
+
+
+def test_a_covariance_that_is_not_positive_definite_is_refused():
+    """LAPACK's code becomes an exception, not a matrix of nonsense."""
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        equations.posterior_covariance(-np.eye(2))
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0, 3.0])
+def test_nonnegative_mean_is_the_least_squares_solution(rng, spread):
+    """The same as scipy's nnls in the norm of the precision."""
+    root = rng.normal(size=(60, 25))
+    precision = root.T @ root + 0.1 * np.eye(25)
+    pull = precision @ (1 + spread * rng.normal(size=25))
+    factor = np.linalg.cholesky(precision).T
+
+    mean = equations.nonnegative_mean(precision, pull, np.ones(25, dtype=bool))
+
+    expected = nnls(factor, np.linalg.solve(factor.T, pull))[0]
+    assert_allclose(mean, expected, atol=1e-9)
+
+
+def test_clip_is_reachable_and_differs_from_the_constrained_maximum():
+    """Clipping moves one entry; the maximum moves the correlated one too."""
+    precision = np.array([[2.0, 1.5], [1.5, 2.0]])
+    free = np.linalg.solve(precision, [1.0, -2.0])
+    best = equations.nonnegative_mean(
+        precision, np.array([1.0, -2.0]), np.ones(2, dtype=bool)
+    )
+
+    assert_allclose(equations.clipped_mean(free), [free[0], 0])
+    assert_allclose(best, [0.5, 0])
+    assert free[0] > 2
+
+
+def test_latent_moments_are_the_quadratic_forms_of_11(problem, rng):
+    """m = mu'omega, v = omega'Sigma omega, xi = sqrt(m^2 + v), pair by pair."""
+    features, _, mean, *_ = problem
+    covariance = np.cov(rng.normal(size=(4, 9)))
+
+    m, v = equations.latent_moments(features, mean, covariance)
+
+    assert_allclose(m, [omega @ mean for omega in features])
+    assert_allclose(v, [omega @ covariance @ omega for omega in features])
+    assert_allclose(equations.bound_points(m, v), np.sqrt(m**2 + v))
+
+
+def test_lower_bound_is_below_the_expected_log_likelihood(problem, rng):
+    """By simulation: the bound's data part never exceeds E log Pr(S, D | gamma)."""
+    features, labels, mean, *_ = problem
+    covariance = np.cov(rng.normal(size=(4, 30))) / 20
+    m, v = equations.latent_moments(features, mean, covariance)
+    draws = rng.multivariate_normal(mean, covariance, 4000)
+    truth = np.log(expit(-labels * (draws @ features.T))).sum(axis=1).mean()
+
+    bound = equations.expected_log_likelihood_bound(
+        labels / 2, np.ones(40), m, v, equations.bound_points(m, v)
+    )
+
+    assert truth - 1.5 < bound < truth
+
+
+def test_the_bounds_best_xi_is_11(problem, rng):
+    """Moving any xi away from (11) lowers the bound."""
+    features, labels, mean, *_ = problem
+    m, v = equations.latent_moments(features, mean, np.eye(4) / 10)
+    xi = equations.bound_points(m, v)
+
+    def bound(at):
+        return equations.expected_log_likelihood_bound(
+            labels / 2, np.ones(40), m, v, at
+        )
+
+    for factor in (0.8, 0.99, 1.01, 1.3):
+        assert bound(xi * factor) < bound(xi)
+
+
+def test_divergence_is_the_textbook_one(problem, rng):
+    """KL of two Gaussians, written with dense matrices."""
+    mean, prior_mean, precision = problem[2:]
+    covariance = np.cov(rng.normal(size=(4, 9)))
+    log_determinant = np.linalg.slogdet(covariance)[1]
+
+    value = equations.gaussian_divergence(
+        mean, covariance, log_determinant, prior_mean, precision
+    )
+
+    inverse = np.diag(precision)
+    gap = mean - prior_mean
+    expected = 0.5 * (
+        np.trace(inverse @ covariance)
+        + gap @ inverse @ gap
+        - 4
+        - np.linalg.slogdet(inverse)[1]
+        - log_determinant
+    )
+    assert_allclose(value, expected)
+
+
+def test_entropy_12_is_log_2_in_doubt_and_0_when_sure():
+    """And symmetric in between."""
+    value = equations.label_entropy(np.array([0.5, 0.0, 1.0, 0.2, 0.8]))
+
+    assert_allclose(value[:3], [np.log(2), 0, 0])
+    assert_allclose(value[3], value[4])
+    assert_allclose(value[3], -0.2 * np.log(0.2) - 0.8 * np.log(0.8))
+
+
+def test_mean_probability_13():
+    """1 / (1 + exp(gamma'omega))."""
+    assert_allclose(
+        equations.mean_probability(np.array([-2.0, 0.0, 3.0])),
+        [1 / (1 + np.exp(-2)), 0.5, 1 / (1 + np.exp(3))],
+    )
+
+
+def test_laplace_points_are_14_and_15_pair_by_pair(problem, rng):
+    """max(mu -+ p Sigma omega, 0), entry by entry."""
+    features, _, mean, *_ = problem
+    covariance = np.cov(rng.normal(size=(4, 9)))
+
+    plus, minus = equations.laplace_points(mean, covariance, features)
+
+    for row, omega in enumerate(features):
+        p_plus = np.exp(mean @ omega) / (1 + np.exp(mean @ omega))
+        p_minus = np.exp(-mean @ omega) / (1 + np.exp(-mean @ omega))
+        moved = covariance @ omega
+        assert_allclose(plus[row], np.maximum(mean - p_plus * moved, 0), atol=1e-12)
+        assert_allclose(minus[row], np.maximum(mean + p_minus * moved, 0), atol=1e-12)
+    assert (plus == 0).any()
+
+
+def test_laplace_probability_is_the_printed_formula():
+    """Both sides as printed after (16), then normalised."""
+    m, v, m_plus, m_minus = 0.7, 0.4, 0.2, 0.9
+    p_plus, p_minus = expit(m), expit(-m)
+    plus = 1 / (1 + np.exp(m_plus)) * np.exp(-(p_plus**2) * v / 2)
+    minus = 1 / (1 + np.exp(-m_minus)) * np.exp(-(p_minus**2) * v / 2)
+
+    value = equations.laplace_probability(*map(np.array, (m, v, m_plus, m_minus)))
+
+    assert_allclose(value, plus / (plus + minus))
+
+
+def test_laplace_probability_nears_13_as_the_doubt_vanishes():
+    """With no variance the Laplace form is the plain probability."""
+    m = np.linspace(-3, 3, 7)
+
+    value = equations.laplace_probability(m, np.zeros(7), m, m)
+
+    assert_allclose(value, equations.mean_probability(m))
+
+
+def test_likelihood_objective_has_the_gradient_of_its_value(problem):
+    """Value against (2), gradient against finite differences."""
+    features, labels, weights, *_ = problem
+
+    def value(at):
+        return equations.likelihood_objective(at, features, labels / 2, np.ones(40))[0]
+
+    slope = equations.likelihood_objective(weights, features, labels / 2, np.ones(40))[
+        1
+    ]
+
+    assert_allclose(
+        value(weights), -equations.log_likelihood(labels, features @ weights)
+    )
+    step = 1e-6
+    for k in range(4):
+        move = step * np.eye(4)[k]
+        difference = (value(weights + move) - value(weights - move)) / (2 * step)
+        assert_allclose(slope[k], difference, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("variance", [1e-6, 0.3, 3.0, 30.0, 300.0, 1e4])
+@pytest.mark.parametrize("mean", [-9.0, -1.0, 0.0, 0.4, 4.0, 12.0])
+def test_predictions_agree_with_quadrature(mean, variance):
+    """P(same) and expected entropy to 1e-5, wherever f lies and however wide."""
+    f = mean + np.sqrt(variance) * np.linspace(-9, 9, 400_001)
+    density = stats.norm.pdf(np.linspace(-9, 9, 400_001))
+
+    def expectation(values):
+        return values @ density / density.sum()
+
+    p_same = equations.predictive_probability(np.array([mean]), np.array([variance]))
+    expected_h = equations.expected_entropy(np.array([mean]), np.array([variance]))
+
+    assert_allclose(p_same, expectation(expit(-f)), atol=1e-5)
+    truth = expectation(equations.label_entropy(expit(f)))
+    assert_allclose(expected_h, truth, atol=1e-5)
+
+
+def test_the_mixture_nodes_are_a_gauss_rule_of_kolmogorovs_distribution():
+    """The rule gives the moments of 2K, the exact ones by series."""
+    scales, shares = equations._SCALES, equations._SHARES
+
+    assert_allclose(shares.sum(), 1)
+    assert_allclose(shares @ scales, 2 * stats.kstwobign.mean(), rtol=1e-6)
+    # The logistic's variance is pi^2 / 3, and its fourth moment 7 pi^4 / 15.
+    assert_allclose(shares @ scales**2, np.pi**2 / 3, rtol=1e-6)
+    assert_allclose(3 * shares @ scales**4, 7 * np.pi**4 / 15, rtol=1e-6)
+
+
+def test_information_is_entropy_minus_expected_entropy_by_simulation(rng):
+    """H(E p) - E H(p) over draws of f."""
+    draws = 0.8 + 1.5 * rng.standard_normal(400_000)
+    p = expit(-draws)
+    expected = equations.label_entropy(p.mean()) - equations.label_entropy(p).mean()
+
+    value = equations.mutual_information(np.array([0.8]), np.array([2.25]))
+
+    assert_allclose(value, expected, atol=1e-3)
+
+
+def test_no_doubt_no_information():
+    """A known metric learns nothing from any answer."""
+    m = np.linspace(-5, 5, 11)
+
+    assert_allclose(equations.mutual_information(m, np.zeros(11)), 0, atol=2e-6)
+
+
+def test_distance_deviation_is_the_simulated_one_far_from_zero(rng):
+    """The delta method where the distance is large against its doubt."""
+    squared = 9 + 0.5 * rng.standard_normal(200_000)
+
+    value = equations.squared_distance_deviation(np.array([9.0]), np.array([0.25]))
+
+    assert_allclose(value, np.sqrt(squared).std(), rtol=0.01)
+
+
+def test_distance_deviation_stays_finite_at_zero():
+    """A distance of zero still has a deviation; no doubt has none."""
+    value = equations.squared_distance_deviation(np.zeros(2), np.array([0.16, 0.0]))
+
+    assert_allclose(value, [np.sqrt(0.4), 0])

@@ -1,0 +1,334 @@
+"""BayesianMetric: what it computes, what it refuses, what it survives."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+from likewise import BayesianMetric, InputError
+from likewise.basis import BASES
+from likewise.pairs import all_pairs, pair_number
+
+
+def class_pairs(y, rng, n_pairs=150):
+    pairs = all_pairs(len(y))
+    pairs = pairs[rng.permutation(len(pairs))[:n_pairs]]
+    return pairs, np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+
+
+@pytest.fixture
+def fitted(blobs, rng):
+    X, y = blobs
+    pairs, labels = class_pairs(y, rng)
+    return BayesianMetric().fit_pairs(X, pairs, labels), X, pairs, labels
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_the_metric_beats_euclid_where_classes_hide_in_some_features(blobs, rng, basis):
+    """Pairs of unseen items are told apart better than by plain distance."""
+    X, y = blobs
+    seen, unseen = np.arange(60) % 2 == 0, np.arange(60) % 2 == 1
+    pairs, labels = class_pairs(y[seen], rng)
+    test_pairs, test_labels = class_pairs(y[unseen], rng, 400)
+    metric = BayesianMetric(basis=basis).fit_pairs(X[seen], pairs, labels)
+    gaps = X[unseen][test_pairs[:, 0]] - X[unseen][test_pairs[:, 1]]
+    euclid = (gaps**2).sum(axis=1)
+    rival = np.mean(euclid[test_labels > 0][:, None] < euclid[test_labels < 0][None])
+
+    auc = metric.pair_auc(X[unseen], test_pairs, test_labels)
+
+    assert auc > rival + 0.05
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_distance_transform_and_matrix_are_one_metric(blobs, rng, basis):
+    """Three ways to the same number, in the user's units."""
+    X, y = blobs
+    pairs, labels = class_pairs(y, rng)
+    metric = BayesianMetric(basis=basis).fit_pairs(X, pairs, labels)
+    i, j = pairs.T
+    mapped = metric.transform(X)
+    gaps = X[i] - X[j]
+
+    distance = metric.pair_distance(X, pairs)
+
+    assert_allclose(distance, np.linalg.norm(mapped[i] - mapped[j], axis=1))
+    A = metric.get_mahalanobis_matrix()
+    assert_allclose(distance**2, np.einsum("ij,jk,ik->i", gaps, A, gaps))
+    assert (np.linalg.eigvalsh(A) > -1e-12).all()
+
+
+def test_the_threshold_is_where_the_mean_metric_is_in_doubt(fitted):
+    """Below it the plain probability (13) is above one half."""
+    metric, X, pairs, _ = fitted
+    features = metric.basis_.features(
+        metric.basis_.project(X)[pairs[:, 0]] - metric.basis_.project(X)[pairs[:, 1]]
+    )
+
+    latent, _ = metric.posterior_.latent(features)
+
+    squared = metric.pair_distance(X, pairs) ** 2
+    assert_allclose(squared - metric.threshold_, latent, atol=1e-9)
+
+
+def test_distances_of_drawn_metrics_scatter_as_reported(fitted, rng):
+    """return_std against the distances under draws from the posterior."""
+    metric, X, pairs, _ = fitted
+    Z = metric.basis_.project(X)
+    squared_gaps = (Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2
+    draws = metric.posterior_.sample(20_000, rng)[:, 1:]
+    distances = np.sqrt(np.maximum(squared_gaps @ draws.T, 0))
+
+    distance, deviation = metric.pair_distance(X, pairs, return_std=True)
+
+    far = distance > np.median(distance)
+    assert_allclose(deviation[far], distances.std(axis=1)[far], rtol=0.25)
+
+
+def test_predictions_follow_the_probability(fitted):
+    """+1 exactly where P(same) is at least one half."""
+    metric, X, pairs, labels = fitted
+    p_same = metric.pair_probability(X, pairs)
+
+    assert_array_equal(metric.predict_pairs(X, pairs) > 0, p_same >= 0.5)
+    assert metric.pair_auc(X, pairs, labels) > 0.9
+    assert_allclose(p_same, metric.pair_probability(X, pairs[:, ::-1]))
+
+
+def test_more_pairs_less_doubt(blobs, rng):
+    """The posterior narrows as answers come in."""
+    X, y = blobs
+    pairs, labels = class_pairs(y, rng, 400)
+    deviations = [
+        BayesianMetric(prior_precision=0.1)
+        .fit_pairs(X, pairs[:n], labels[:n])
+        .pair_distance(X, pairs, return_std=True)[1]
+        .mean()
+        for n in (5, 50, 400)
+    ]
+
+    assert deviations[0] > deviations[1] > deviations[2]
+
+
+def test_maximum_likelihood_is_sure_of_itself(blobs, rng):
+    """The baseline of 5.2 has no spread."""
+    X, y = blobs
+    pairs, labels = class_pairs(y, rng)
+
+    metric = BayesianMetric(inference="mle", basis="eigen").fit_pairs(X, pairs, labels)
+
+    assert_array_equal(metric.pair_distance(X, pairs, return_std=True)[1], 0)
+    assert metric.pair_auc(X, pairs, labels) > 0.9
+
+
+def test_soft_labels_of_zero_and_one_are_hard_labels(fitted):
+    """P(same) of 1 is +1, of 0 is -1."""
+    metric, X, pairs, labels = fitted
+
+    soft = BayesianMetric().fit_pairs(X, pairs, labels > 0, soft=True)
+
+    assert_allclose(soft.components_, metric.components_)
+
+
+def test_a_weight_of_two_is_a_pair_twice(fitted):
+    """Sample weights of pairs count repetitions."""
+    _, X, pairs, labels = fitted
+    weight = np.where(np.arange(150) < 40, 2.0, 1.0)
+
+    weighted = BayesianMetric().fit_pairs(X, pairs, labels, sample_weight=weight)
+
+    twice = BayesianMetric().fit_pairs(
+        X, np.concatenate([pairs, pairs[:40]]), np.concatenate([labels, labels[:40]])
+    )
+    assert_allclose(weighted.threshold_, twice.threshold_, rtol=1e-4)
+
+
+def test_fit_learns_from_all_pairs_of_classes(blobs):
+    """fit(X, y) is fit_pairs on every pair while there are few."""
+    X, y = blobs
+    pairs = all_pairs(60)
+    labels = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+
+    by_class = BayesianMetric().fit(X, y)
+
+    by_pair = BayesianMetric().fit_pairs(X, pairs, labels)
+    assert_allclose(by_class.threshold_, by_pair.threshold_, rtol=1e-6)
+
+
+def test_fit_on_many_items_is_seeded(rng):
+    """Beyond the bound the same seed draws the same pairs."""
+    X = rng.normal(size=(300, 3))
+    y = rng.randint(0, 3, 300)
+    X[:, 0] += 3 * y
+
+    one, two, other = (
+        BayesianMetric(random_state=s).fit(X, y).threshold_ for s in (1, 1, 2)
+    )
+
+    assert one == two != other
+
+
+def test_inputs_stay_as_they_were(blobs, rng):
+    """Fitting and asking change no array of the caller's."""
+    X, y = blobs
+    pairs, labels = class_pairs(y, rng)
+    pairs = pairs[:, ::-1].copy()
+    kept = X.copy(), pairs.copy(), labels.copy()
+
+    BayesianMetric().fit_pairs(X, pairs, labels).pair_probability(X, pairs)
+
+    for now, before in zip((X, pairs, labels), kept, strict=True):
+        assert_array_equal(now, before)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": [1, -1, 1, 1]}, r"Pair \(0, 1\) is labelled both \+1 and -1"),
+        ({"pairs": np.empty((0, 2), int), "labels": []}, "at least one pair. Got none"),
+        ({"labels": [1, -1]}, r"each of the 4 pairs. Got shape \(2,\)"),
+        ({"X": [[1.0], [np.nan], [3.0]]}, "Got NaN at row 1, column 0"),
+        ({"X": [[1.0], [np.inf], [3.0]]}, "Got infinity at row 1, column 0"),
+        ({"X": [["a"], ["b"], ["c"]]}, "could not convert string|dtype"),
+        ({"X": [1.0, 2.0, 3.0]}, "Expected 2D array"),
+        ({"sample_weight": [1, 1, -1, 1]}, "Got -1 at position 2"),
+    ],
+)
+def test_bad_input_gets_a_sentence(change, message):
+    """An InputError, which is a ValueError."""
+    given = {
+        "X": [[1.0], [2.0], [3.0]],
+        "pairs": [[0, 1], [1, 0], [1, 2], [0, 2]],
+        "labels": [1, 1, -1, -1],
+    }
+
+    with pytest.raises(InputError, match=message):
+        BayesianMetric().fit_pairs(**{**given, **change})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"basis": "eigne"}, "'basis' must be one of"),
+        ({"prior": "flat"}, "'prior' must be one of .* Got 'flat'"),
+        ({"inference": "mcmc"}, "'inference' must be one of .* Got 'mcmc'"),
+        ({"prior_precision": 0}, "'prior_precision' must be .*above 0.* Got 0"),
+        ({"prior_mean": -1}, "'prior_mean' must be a number at least 0. Got -1"),
+        ({"max_iter": 0}, "'max_iter' must be a number at least 1. Got 0"),
+        ({"tol": "small"}, "'tol' must be a number at least 0. Got 'small'"),
+    ],
+)
+def test_bad_parameters_get_a_sentence(parameters, message):
+    """Checked by fit, not by the constructor."""
+    metric = BayesianMetric(**parameters)
+
+    with pytest.raises(InputError, match=message):
+        metric.fit_pairs(np.eye(3), [[0, 1]], [1])
+
+
+def test_an_unfitted_metric_says_so():
+    """With scikit-learn's own exception."""
+    with pytest.raises(NotFittedError, match="not fitted"):
+        BayesianMetric().pair_probability(np.eye(3), [[0, 1]])
+
+
+def test_an_auc_of_one_kind_of_label_is_refused(fitted):
+    """There is nothing to rank."""
+    metric, X, pairs, labels = fitted
+
+    with pytest.raises(InputError, match="both kinds"):
+        metric.pair_auc(X, pairs[labels > 0], labels[labels > 0])
+
+
+HARD = {
+    "constant": lambda X: np.column_stack([X, np.ones(len(X))]),
+    "collinear": lambda X: np.column_stack([X, 2 * X[:, 0]]),
+    "wide": lambda X: (
+        np.tile(X, 30) + np.sin(np.arange(150 * len(X))).reshape(len(X), -1)
+    ),
+    "huge": lambda X: X * 1e120,
+    "tiny": lambda X: X * 1e-120,
+    "far": lambda X: X + 1e7,
+    "all equal": lambda X: np.full_like(X, 3.0),
+    "duplicated": lambda X: np.repeat(X[:30], 2, axis=0),
+}
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("name", HARD)
+def test_hard_data_gets_a_finite_answer_without_a_warning(blobs, rng, name, basis):
+    """Warnings are errors here; probabilities are probabilities."""
+    X, y = blobs
+    X = HARD[name](X)
+    pairs, labels = class_pairs(y, rng)
+
+    metric = BayesianMetric(basis=basis).fit_pairs(X, pairs, labels)
+
+    p_same = metric.pair_probability(X, pairs)
+    assert ((p_same >= 0) & (p_same <= 1)).all()
+    assert np.isfinite(metric.transform(X)).all()
+    distance, deviation = metric.pair_distance(X, pairs, return_std=True)
+    assert np.isfinite(distance).all() and np.isfinite(deviation).all()
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("scale", [1e-120, 1e120])
+def test_the_unit_of_x_changes_no_probability(blobs, rng, basis, scale):
+    """Centimetres or miles: the same answers."""
+    X, y = blobs
+    pairs, labels = class_pairs(y, rng)
+    plain = BayesianMetric(basis=basis).fit_pairs(X, pairs, labels)
+
+    scaled = BayesianMetric(basis=basis).fit_pairs(X * scale, pairs, labels)
+
+    assert_allclose(
+        scaled.pair_probability(X * scale, pairs),
+        plain.pair_probability(X, pairs),
+        rtol=1e-6,
+    )
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("label", [1, -1])
+def test_one_kind_of_label_moves_the_probability_that_way(blobs, rng, basis, label):
+    """Only "same" raises P(same), only "different" lowers it."""
+    X, y = blobs
+    pairs, _ = class_pairs(y, rng)
+    metric = BayesianMetric(basis=basis, prior_precision=1.0)
+    few = metric.fit_pairs(X, pairs[:1], [label]).pair_probability(X, pairs).mean()
+
+    many = metric.fit_pairs(X, pairs, np.full(150, label)).pair_probability(X, pairs)
+
+    assert (many.mean() - few) * label > 0
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_two_items_are_enough(basis):
+    """One pair, one answer."""
+    X = np.array([[0.0, 1.0], [2.0, 5.0]])
+
+    p_same = (
+        BayesianMetric(basis=basis)
+        .fit_pairs(X, [[0, 1]], [1])
+        .pair_probability(X, [[0, 1]])
+    )
+
+    assert 0.5 < p_same[0] <= 1
+
+
+def test_memory_follows_the_block(rng):
+    """Half a million pairs take no more than a few blocks and the result."""
+    import tracemalloc
+
+    X = rng.normal(size=(2000, 40))
+    pairs = np.unique(np.sort(rng.randint(0, 2000, (600_000, 2)), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]][:500_000]
+    metric = BayesianMetric().fit_pairs(X, pairs[:50], np.ones(50))
+    tracemalloc.start()
+
+    metric.pair_probability(X, pairs)
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60e6 < 500_000 * 41 * 8
+    assert len(np.unique(pair_number(pairs, 2000))) == 500_000

@@ -1,0 +1,58 @@
+"""The public face: what is there, what it costs, and that it ships."""
+
+import subprocess
+import sys
+import venv
+
+import pytest
+
+import likewise
+
+
+def test_public_names_are_sorted_and_there():
+    """__all__ is the list users rely on."""
+    assert likewise.__all__ == sorted(likewise.__all__)
+    for name in likewise.__all__:
+        assert getattr(likewise, name).__doc__
+
+
+def test_importing_loads_no_optional_library():
+    """The core is numpy, scipy and scikit-learn."""
+    code = (
+        "import sys, likewise; print([m for m in ('matplotlib', 'pandas', 'click', "
+        "'fastapi', 'PIL', 'rich', 'dask', 'skimage') if m in sys.modules])"
+    )
+
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert out.stdout.strip() == "[]", out.stderr
+
+
+@pytest.mark.slow
+def test_the_wheel_installs_and_imports_in_a_clean_environment(tmp_path):
+    """Built from this tree, installed without it, used once."""
+    root = subprocess.run(
+        ["git", "rev-parse", "--show-toplevel"], capture_output=True, text=True
+    ).stdout.strip()
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, root or "."],
+        check=True,
+        capture_output=True,
+    )
+    venv.create(tmp_path / "clean", with_pip=True)
+    python = tmp_path / "clean" / "bin" / "python"
+    wheel = next(tmp_path.glob("likewise-*.whl"))
+    subprocess.run([python, "-m", "pip", "install", "-q", wheel], check=True)
+    code = (
+        "import importlib.resources as r, likewise, numpy as np;"
+        "assert r.files('likewise').joinpath('py.typed').is_file();"
+        "m = likewise.BayesianMetric().fit_pairs(np.eye(3), [[0, 1], [1, 2]], [1, -1]);"
+        "print(m.predict_pairs(np.eye(3), [[0, 1]]), likewise.__file__)"
+    )
+
+    out = subprocess.run(
+        [python, "-c", code], capture_output=True, text=True, cwd=tmp_path
+    )
+
+    assert out.stdout.startswith("[1]"), out.stderr
+    assert "clean" in out.stdout

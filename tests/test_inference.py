@@ -1,0 +1,236 @@
+"""The posterior against the equations by hand, quadrature, and a sampler."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logsumexp
+
+from likewise import equations
+from likewise.errors import InferenceError
+from likewise.inference import Evidence, Prior, infer, maximise_likelihood
+from tests.samplers import elliptical_slice
+
+
+def make(rng, n_pairs, weights):
+    """Pairs labelled by a known metric, as evidence."""
+    features = equations.pair_features(rng.normal(size=(n_pairs, len(weights) - 1)))
+    labels = np.where(rng.uniform(size=n_pairs) < expit(-features @ weights), 1.0, -1.0)
+    return Evidence(features, labels / 2, np.ones(n_pairs))
+
+
+def unit_prior(n_weights, precision):
+    return Prior(np.ones(n_weights), np.full(n_weights, precision))
+
+
+def tight(evidence, prior, **options):
+    return infer(evidence, prior, **{"max_iter": 3000, "tol": 1e-12, **options})
+
+
+def test_fixed_point_is_the_papers(rng):
+    """(9)-(11) iterated by hand give the same mean and covariance."""
+    evidence = make(rng, 400, [3.0, 2.0, 4.0, 3.0])
+    prior = unit_prior(4, 0.5)
+    xi = np.ones(400)
+    for _ in range(3000):
+        bend = np.tanh(xi / 2) / (4 * xi)
+        covariance = np.linalg.inv(
+            0.5 * np.eye(4) + 2 * (evidence.features.T * bend) @ evidence.features
+        )
+        pull = 0.5 * np.ones(4) - evidence.features.T @ evidence.targets
+        mean = covariance @ pull
+        spread = np.einsum(
+            "ij,jk,ik->i", evidence.features, covariance, evidence.features
+        )
+        xi = np.sqrt((evidence.features @ mean) ** 2 + spread)
+
+    fit = tight(evidence, prior)
+
+    assert (mean > 0).all()
+    assert_allclose(fit.posterior.mean, mean, rtol=1e-5)
+    assert_allclose(fit.posterior.covariance, covariance, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("precision", [1e-3, 0.1, 10.0])
+def test_the_lower_bound_never_falls_under_the_constraint(rng, precision):
+    """Also where weights sit at zero."""
+    evidence = make(rng, 60, [1.0, 0.0, 0.0, 6.0, 0.0])
+
+    fit = tight(evidence, unit_prior(5, precision), max_iter=200)
+
+    assert (np.diff(fit.evidence) > -1e-9).all()
+    if precision < 1:
+        assert (fit.posterior.mean == 0).any()
+
+
+def test_the_clip_of_the_paper_is_another_posterior(rng):
+    """Reachable, non-negative, and its bound ends below the constrained one."""
+    evidence = make(rng, 60, [1.0, 0.0, 0.0, 6.0, 0.0])
+    prior = unit_prior(5, 0.01)
+
+    clipped = tight(evidence, prior, is_clipped=True)
+    best = tight(evidence, prior)
+
+    assert (clipped.posterior.mean >= 0).all()
+    assert clipped.evidence[-1] < best.evidence[-1] - 1e-3
+
+
+def test_the_reported_bound_is_the_one_written_out(rng):
+    """Prior, entropy and the sums over S and D, from the posterior alone."""
+    evidence = make(rng, 50, [2.0, 1.0, 3.0])
+    prior = unit_prior(3, 0.3)
+    fit = tight(evidence, prior)
+    mean, covariance = fit.posterior.mean, fit.posterior.covariance
+    second = covariance + np.outer(mean, mean)
+    gap = mean - 1
+    expected = 1.5 * np.log(0.3 / (2 * np.pi))
+    expected -= 0.3 / 2 * (gap @ gap + np.trace(covariance))
+    expected += np.linalg.slogdet(2 * np.pi * np.e * covariance)[1] / 2
+    for omega, half in zip(evidence.features, evidence.targets, strict=True):
+        xi = np.sqrt(omega @ second @ omega)
+        bend = np.tanh(xi / 2) / (4 * xi)
+        touch = omega @ second @ omega - xi**2
+        expected += log_expit(xi) - (2 * half * mean @ omega + xi) / 2 - bend * touch
+
+    assert_allclose(fit.evidence[-1], expected)
+
+
+@pytest.mark.parametrize("n_weights", [1, 2])
+def test_the_bound_stays_below_the_true_evidence(rng, n_weights, capsys):
+    """By quadrature over one or two weights; by how much is printed."""
+    evidence = make(rng, 25, np.array([1.5, 1.0])[:n_weights])
+    prior = unit_prior(n_weights, 0.2)
+    grid = np.linspace(-14, 16, 1501)
+    axes = np.meshgrid(*[grid] * n_weights, indexing="ij")
+    points = np.column_stack([axis.ravel() for axis in axes])
+    heights = -0.1 * ((points - 1) ** 2).sum(axis=1) + n_weights / 2 * np.log(
+        0.2 / (2 * np.pi)
+    )
+    for omega, half in zip(evidence.features, evidence.targets, strict=True):
+        heights += log_expit(-2 * half * (points @ omega))
+    truth = logsumexp(heights) + n_weights * np.log(grid[1] - grid[0])
+
+    bound = tight(evidence, prior).evidence[-1]
+
+    with capsys.disabled():
+        print(f"\n  log evidence {truth:.4f}, bound {bound:.4f}, {n_weights} weights")
+    assert truth - 1.5 < bound < truth
+
+
+def test_the_samplers_moments_are_right(rng):
+    """On a Gaussian likelihood, where the posterior is known."""
+    draws = elliptical_slice(
+        lambda w: -0.5 * 3.0 * np.sum((w - 2.0) ** 2),
+        np.ones(3),
+        np.full(3, 2**-0.5),
+        20_000,
+        rng,
+    )
+
+    assert_allclose(draws.mean(axis=0), 1.6, atol=0.03)
+    assert_allclose(np.cov(draws.T), np.eye(3) / 5, atol=0.02)
+
+
+@pytest.mark.slow
+def test_probabilities_agree_with_a_sampler(rng, capsys):
+    """Ten weights, 500 pairs: on average within 0.03 of a long exact run."""
+    weights = np.r_[3.0, np.linspace(0.3, 2, 9)]
+    evidence = make(rng, 150, weights)
+    prior = unit_prior(10, 1.0)
+    unseen = equations.pair_features(rng.normal(size=(500, 9)))
+    draws = elliptical_slice(
+        lambda w: equations.log_likelihood(2 * evidence.targets, evidence.features @ w),
+        prior.mean,
+        prior.precision**-0.5,
+        20_000,
+        rng,
+    )
+    truth = expit(-unseen @ draws.T).mean(axis=1)
+
+    p_same = tight(evidence, prior).posterior.probability_same(unseen)
+
+    difference = np.abs(p_same - truth).mean()
+    with capsys.disabled():
+        print(f"\n  mean |P(same) - sampler's| over 500 pairs: {difference:.4f}")
+    assert difference <= 0.03
+
+
+def test_a_start_near_the_answer_takes_fewer_sweeps_to_the_same_answer(rng):
+    """Warm starts save time and change nothing."""
+    evidence = make(rng, 300, [2.0, 1.0, 3.0])
+    prior = unit_prior(3, 0.1)
+    fewer = Evidence(*(part[:290] for part in vars(evidence).values()))
+    start = tight(fewer, prior).posterior
+
+    cold = infer(evidence, prior, max_iter=500, tol=1e-9)
+    warm = infer(evidence, prior, start=start, max_iter=500, tol=1e-9)
+
+    assert len(warm.evidence) < len(cold.evidence)
+    assert_allclose(warm.posterior.mean, cold.posterior.mean, rtol=1e-3)
+
+
+def test_weights_count_like_repeated_pairs(rng):
+    """A pair of weight two is two pairs; of weight zero, none."""
+    evidence = make(rng, 30, [2.0, 1.0, 3.0])
+    times = rng.randint(0, 4, 30)
+    weighted = Evidence(
+        evidence.features, evidence.targets * times, times.astype(float)
+    )
+    repeated = Evidence(
+        *(np.repeat(part, times, axis=0) for part in vars(evidence).values())
+    )
+    prior = unit_prior(3, 0.1)
+
+    one, other = tight(weighted, prior), tight(repeated, prior)
+
+    assert_allclose(one.posterior.mean, other.posterior.mean, rtol=1e-6)
+    assert_allclose(one.evidence[-1], other.evidence[-1])
+
+
+def test_a_soft_label_of_a_half_pulls_neither_way(rng):
+    """It narrows the doubt, but moves no mean that sits at f = 0."""
+    features = np.array([[-1.0, 1.0]])
+    prior = unit_prior(2, 0.5)
+
+    fit = tight(Evidence(features, np.zeros(1), np.ones(1)), prior)
+
+    assert_allclose(fit.posterior.mean, [1, 1], atol=1e-9)
+    assert fit.posterior.latent(features)[1] < 4
+
+
+def test_maximum_likelihood_is_what_a_general_optimiser_finds(rng):
+    """The baseline of 5.2, against Nelder-Mead on the plain likelihood."""
+    evidence = make(rng, 500, [2.0, 1.0, 3.0])
+
+    def cost(weights):
+        return -equations.log_likelihood(
+            2 * evidence.targets, evidence.features @ weights
+        )
+
+    plain = minimize(cost, np.ones(3), method="Nelder-Mead", tol=1e-10).x
+
+    fit = maximise_likelihood(evidence, unit_prior(3, 1.0), max_iter=500, tol=1e-12)
+
+    assert_allclose(fit.posterior.mean, plain, rtol=1e-3)
+    assert not fit.posterior.covariance.any()
+    assert (np.diff(fit.evidence) > -1e-9).all()
+
+
+def test_the_prior_is_the_posterior_of_no_pairs():
+    """Nothing told, nothing learned."""
+    prior = unit_prior(3, 4.0)
+
+    fit = tight(Evidence(np.empty((0, 3)), np.empty(0), np.empty(0)), prior)
+
+    assert_allclose(fit.posterior.mean, 1)
+    assert_allclose(fit.posterior.covariance, np.eye(3) / 4)
+
+
+def test_a_prior_too_weak_for_the_arithmetic_says_what_to_raise():
+    """The matrix is singular to rounding: name the parameter and its value."""
+    features = np.array([[-1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]])
+    evidence = Evidence(features, np.array([0.5, -0.5]), np.ones(2))
+    start = unit_prior(3, 1.0).posterior()
+
+    with pytest.raises(InferenceError, match="Raise 'prior_precision' .now 1e-300"):
+        infer(evidence, unit_prior(3, 1e-300), start=start, max_iter=5, tol=0)
