@@ -1,5 +1,6 @@
 """The next question for each possible answer, computed while the person looks."""
 
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from likewise import LikewiseError
 from likewise.app.learner import Learner
 from likewise.app.store import Question
+
+# Seconds to wait first, so that the question just given is drawn without delay.
+HEAD_START = 0.06
 
 Pair = tuple[int, int]
 Key = tuple[Any, ...]  # state, annotator, pair and label
@@ -88,6 +92,7 @@ def _follow(
     annotator: str,
     elsewhere: NDArray[np.intp],
 ) -> Ready:
+    time.sleep(HEAD_START)
     learner.tell([pair], [label], annotator)
     found = learner.ask(1, exclude=elsewhere)
     return Ready(learner, (int(found[0, 0]), int(found[0, 1])) if len(found) else None)

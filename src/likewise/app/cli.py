@@ -58,9 +58,7 @@ def new(project: Path, is_json: bool, **options: Any) -> None:
 
     Without a source, the handwritten digits are used.
 
-    \b
-    Example:
-      likewise new photos.likewise --images ~/holiday
+    Example: likewise new photos.likewise --images ~/holiday
     """
     seed = options.pop("seed")
     settings = {
@@ -76,7 +74,7 @@ def new(project: Path, is_json: bool, **options: Any) -> None:
         click.echo(f"Skipped {name}: {reason}", err=True)
     n_items, n_features = built.vectors.shape
     if is_json:
-        _print_json(
+        print_json(
             project=str(project),
             kind=built.kind,
             n_items=n_items,
@@ -186,9 +184,7 @@ def label(
 
     The page is served to this computer alone, until you press Ctrl+C.
 
-    \b
-    Example:
-      likewise label photos.likewise
+    Example: likewise label photos.likewise
     """
     from likewise.app.web.server import serve
 
@@ -196,9 +192,11 @@ def label(
 
     def announce(addresses: list[str]) -> None:
         if is_json:
-            _print_json(project=str(project), addresses=dict(zip(names, addresses)))
+            print_json(
+                project=str(project), addresses=dict(zip(names, addresses, strict=True))
+            )
         else:
-            for name, address in zip(names, addresses):
+            for name, address in zip(names, addresses, strict=True):
                 who = f" for {name}" if len(names) > 1 else ""
                 click.echo(f"Open{who}: {address}")
             click.echo("Stop with Ctrl+C. Every answer is saved at once.", err=True)
@@ -217,9 +215,7 @@ def label(
 def ask(project: Path, annotator: str, why: bool, is_json: bool) -> None:
     """Print the open question of a project.
 
-    \b
-    Example:
-      likewise ask photos.likewise --json
+    Example: likewise ask photos.likewise --json
     """
     with Project.open(project) as opened:
         question = opened.question(annotator)
@@ -245,9 +241,7 @@ def answer(
 ) -> None:
     """Answer the open question and print the next one.
 
-    \b
-    Example:
-      likewise answer photos.likewise same
+    Example: likewise answer photos.likewise same
     """
     with Project.open(project) as opened:
         if answer == "undo":
@@ -268,15 +262,13 @@ def answer(
 def status(project: Path, is_json: bool) -> None:
     """Print how far a project has come, and who answered.
 
-    \b
-    Example:
-      likewise status photos.likewise
+    Example: likewise status photos.likewise
     """
     with Project.open(project, read_only=not is_writable(project)) as opened:
         insight = Insight(opened)
         progress, people = insight.progress(), insight.people()
         if is_json:
-            _print_json(
+            print_json(
                 project=str(project),
                 **{key: opened.settings[key] for key in ("kind", "n_items", "seed")},
                 **asdict(progress),
@@ -315,7 +307,7 @@ def _print_question(
 ) -> None:
     if question is None:
         if is_json:
-            _print_json(question=None)
+            print_json(question=None)
         else:
             click.echo("Every pair is known: there is nothing left to ask.")
         return
@@ -330,7 +322,7 @@ def _print_question(
             "asked": question.asked,
             "model_version": question.model_version,
         }
-        _print_json(question=shown, **({"why": str(reason)} if reason else {}))
+        print_json(question=shown, **({"why": str(reason)} if reason else {}))
         return
     click.echo(f"Question {question.id}: same or different?")
     for item in (left, right):
@@ -343,5 +335,23 @@ def _print_question(
         click.echo(str(reason))
 
 
-def _print_json(**values: Any) -> None:
+def print_json(**values: Any) -> None:
+    """Print one line of JSON for programs."""
     click.echo(json.dumps({"ok": True, **values}, ensure_ascii=False))
+
+
+@click.command(hidden=True)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Where to listen.")
+def demo_serve(no_browser: bool, port: int | None) -> None:
+    """Open the labelling page on handwritten digits.
+
+    Example: likewise demo-serve
+    """
+    path = Path("digits.likewise")
+    if not path.exists():
+        new.main([str(path), "--digits", "--seed", "1"], standalone_mode=False)
+    arguments = [str(path)] + ["--no-browser"] * no_browser
+    if port is not None:
+        arguments += ["--port", str(port)]
+    label.main(arguments, standalone_mode=False)

@@ -151,7 +151,7 @@ class Insight:
             try:
                 self.estimate()
             except LikewiseError:
-                continue  # the page keeps the last estimate; the next answer tries again
+                continue  # the last estimate stays; the next answer tries again
 
     # The map and the neighbours
 

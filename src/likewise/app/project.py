@@ -123,19 +123,13 @@ class Project:
         """Take back the annotator's last answer; its question opens again."""
         with self.lock:
             self._sync()
-            mine = [
-                answer
-                for answer in self._answers
-                if answer.annotator == annotator
-                and not answer.undone
-                and answer.source != "imported"
-            ]
-            if not mine:
+            last = self.last_answer(annotator)
+            if last is None:
                 raise InputError("There is no answer to take back.")
-            self.store.undo(mine[-1], annotator)
+            self.store.undo(last, annotator)
             self._reload()
             self._notify()
-            return mine[-1]
+            return last
 
     def change(self, number: int, label: int, annotator: str) -> Answer:
         """Replace an old answer on a pair by a new one; the old one stays recorded."""
@@ -157,7 +151,7 @@ class Project:
             self.store.flag(number, annotator, is_flagged)
 
     def import_answers(self, rows: list[dict[str, Any]]) -> int:
-        """Add answers from elsewhere, all or none."""
+        """Add answers from elsewhere, all or none; gives how many were new."""
         for row in rows:
             check_label(row["label"])
             if row["left"] == row["right"]:
@@ -167,6 +161,8 @@ class Project:
                 )
         with self.lock:
             self._sync()
+            known = {(a.pair, a.annotator): a.label for a in self.current_answers()}
+            rows = [row for row in rows if known.get(_key(row)) != row["label"]]
             n_rows = self.store.import_answers(rows, self.version)
             self._reload()
             self._notify()
@@ -196,6 +192,17 @@ class Project:
         with self.lock:
             self._sync()
             return list(self._answers)
+
+    def last_answer(self, annotator: str) -> Answer | None:
+        """The annotator's latest answer that undo would take back."""
+        mine = (
+            answer
+            for answer in reversed(self.answers())
+            if answer.annotator == annotator
+            and answer.source != "imported"
+            and not answer.undone
+        )
+        return next(mine, None)
 
     def current_answers(self) -> list[Answer]:
         """The answers that count: each annotator's latest on each pair."""
@@ -367,6 +374,12 @@ def check_annotator(name: str) -> str:
             f"Got {name!r:.80}."
         )
     return name
+
+
+def _key(row: dict[str, Any]) -> tuple[tuple[int, int], str]:
+    """Pair and annotator of an imported answer."""
+    left, right = sorted((row["left"], row["right"]))
+    return (left, right), row["annotator"]
 
 
 def _check_seconds(seconds: float | None) -> float | None:

@@ -238,7 +238,7 @@ class Store:
         with self._writing() as database:
             if not _set_state(database, question.id, "answered", "open"):
                 raise ClosedError(
-                    f"Question {question.id} is not open. Reload to see the present one."
+                    f"Question {question.id} is not open. Reload to see the open one."
                 )
             number = _insert_answer(
                 database,
@@ -268,7 +268,8 @@ class Store:
         n_rows = 0
         with self._writing() as database:
             batch: int | None = None
-            for n_rows, row in enumerate(rows, start=1):
+            for row in rows:
+                n_rows += 1
                 number = _insert_answer(
                     database,
                     (None, row["left"], row["right"], row["label"], row["annotator"]),
@@ -471,7 +472,7 @@ def said_plainly(path: Path) -> Iterator[None]:
 
 def _plain_words(path: Path, error: sqlite3.Error) -> str:
     name = getattr(error, "sqlite_errorname", "")
-    if name.startswith("SQLITE_FULL") or name.startswith("SQLITE_IOERR_WRITE"):
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
         return f"The disk is full. Nothing was written to {path}; free some space."
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"Another program is writing to {path}. Close it, or copy the file."

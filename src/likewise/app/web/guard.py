@@ -183,7 +183,8 @@ class Guard:
         # program, a browser holds a SameSite=Strict cookie back.
         page = (
             '<!doctype html><meta charset="utf-8"><title>likewise</title>'
-            '<link rel="icon" href="/static/icon.svg"><meta http-equiv="refresh" content="0;url=/"><a href="/">likewise</a>'
+            '<link rel="icon" href="/static/icon.svg">'
+            '<meta http-equiv="refresh" content="0;url=/"><a href="/">likewise</a>'
         )
         extra = {"set-cookie": cookie}
         await _reply(send, 200, ("text/html; charset=utf-8", page.encode()), extra)

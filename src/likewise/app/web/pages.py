@@ -43,7 +43,8 @@ def question_page(
     request: Request, desk: DeskHere, annotator: Annotator, why: bool = False
 ) -> Response:
     """Show the open question."""
-    return _page(request, "question.html", **_question(desk, annotator, why))
+    values = {**_question(desk, annotator, why), **_progress(desk)}
+    return _page(request, "question.html", **values)
 
 
 @router.get("/fragments/question")
@@ -228,8 +229,7 @@ def _question(desk: Desk, annotator: str, why: bool) -> dict[str, Any]:
     return {
         "question": None if question is None else view_question(desk.project, question),
         "why": _why(desk, question) if why and question is not None else None,
-        "is_blind": not why,
-        **_progress(desk),
+        "can_undo": desk.project.last_answer(annotator) is not None,
     }
 
 

@@ -2,6 +2,7 @@
 
 import socket
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -118,8 +119,12 @@ def serve(
 ) -> None:
     """Serve the page until it is interrupted."""
     import uvicorn
+    from threadpoolctl import threadpool_limits
 
-    with only_server(path), listen(host, port) as listener:
+    # Requests come between the computations of the threads that look ahead: those
+    # must give way often, and each must keep to one core.
+    sys.setswitchinterval(0.0005)
+    with threadpool_limits(1), only_server(path), listen(host, port) as listener:
         project = Project(Store.open(path), is_ahead=True)
         insight = Insight(project, is_live=True)
         real_port = listener.getsockname()[1]
