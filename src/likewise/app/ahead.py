@@ -1,6 +1,6 @@
 """The next question for each possible answer, computed while the person looks."""
 
-import time
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from likewise import LikewiseError
 from likewise.app.learner import Learner
-from likewise.app.store import Question
+from likewise.app.records import Question
 
 # Seconds to wait first, so that the question just given is drawn without delay.
 HEAD_START = 0.06
@@ -27,12 +27,42 @@ class Ready:
     pair: Pair | None
 
 
+class Turn:
+    """One question being looked at: whether an answer came, and which."""
+
+    def __init__(self) -> None:
+        self.is_over = threading.Event()
+        self.chosen: Key | None = None
+        self.futures: dict[Key, Future[Ready | None]] = {}
+
+    def end(self, chosen: Key | None = None) -> None:
+        """Let go of all computations but the chosen one, which must hurry."""
+        self.chosen = chosen
+        self.is_over.set()
+        for key, future in self.futures.items():
+            if key != chosen:
+                future.cancel()
+
+    def follow(
+        self, key: Key, learner: Learner, elsewhere: NDArray[np.intp]
+    ) -> Ready | None:
+        """Compute what is asked after one answer, unless another one was given."""
+        self.is_over.wait(HEAD_START)
+        if self.is_over.is_set() and self.chosen != key:
+            return None
+        _, annotator, pair, label = key
+        learner.tell([pair], [label], annotator)
+        found = learner.ask(1, exclude=elsewhere)
+        following = (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+        return Ready(learner, following)
+
+
 class Ahead:
     """Keeps, for each annotator, what would follow each possible answer."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="ahead")
-        self._waiting: dict[str, dict[Key, Future[Ready]]] = {}
+        self._turns: dict[str, Turn] = {}
         self._next: dict[str, Pair | None] = {}
 
     def prepare(
@@ -43,37 +73,39 @@ class Ahead:
         elsewhere: NDArray[np.intp],
     ) -> None:
         """Start computing what follows each answer to this question."""
-        pair = question.pair
-        keys = {label: (state, question.annotator, pair, label) for label in (1, -1, 0)}
-        old = self._waiting.get(question.annotator, {})
-        if keys[1] in old:
-            return
-        _cancel(old)
-        self._next.pop(question.annotator, None)
-        self._waiting[question.annotator] = {
-            key: self._pool.submit(
-                _follow, learner.copy(), pair, label, question.annotator, elsewhere
+        name = question.annotator
+        keys: list[Key] = [(state, name, question.pair, label) for label in (1, -1, 0)]
+        if name in self._turns:
+            if keys[0] in self._turns[name].futures:
+                return
+            self._turns[name].end()
+        self._next.pop(name, None)
+        turn = self._turns[name] = Turn()
+        for key in keys:
+            turn.futures[key] = self._pool.submit(
+                turn.follow, key, learner.copy(), elsewhere
             )
-            for label, key in keys.items()
-        }
 
     def take(self, key: Key) -> Ready | None:
         """What was computed for this answer; None if it was not."""
-        annotator: str = key[1]
-        futures = self._waiting.pop(annotator, {})
-        self._next.pop(annotator, None)
+        name: str = key[1]
+        self._next.pop(name, None)
+        turn = self._turns.pop(name, None)
+        if turn is None:
+            return None
         # Where someone else has answered meanwhile, the question prepared before is
         # still a good one; the learner behind it is not.
-        found = next((known for known in futures if known[1:] == key[1:]), None)
-        chosen = futures.pop(found) if found is not None else None
-        _cancel(futures)
+        found = next((known for known in turn.futures if known[1:] == key[1:]), None)
+        turn.end(found)
+        if found is None or turn.futures[found].cancel():
+            return None  # not begun: the caller is as fast
         try:
-            ready = None if chosen is None else chosen.result()
+            ready = turn.futures[found].result()
         except LikewiseError:
             return None  # the caller computes it again, and reports it
         if ready is None:
             return None
-        self._next[annotator] = ready.pair
+        self._next[name] = ready.pair
         return ready if found == key else None
 
     def next_pair(self, annotator: str) -> Pair | None:
@@ -82,22 +114,6 @@ class Ahead:
 
     def close(self) -> None:
         """Drop what has not begun and wait for the rest."""
+        for turn in self._turns.values():
+            turn.end()
         self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _follow(
-    learner: Learner,
-    pair: Pair,
-    label: int,
-    annotator: str,
-    elsewhere: NDArray[np.intp],
-) -> Ready:
-    time.sleep(HEAD_START)
-    learner.tell([pair], [label], annotator)
-    found = learner.ask(1, exclude=elsewhere)
-    return Ready(learner, (int(found[0, 0]), int(found[0, 1])) if len(found) else None)
-
-
-def _cancel(futures: dict[Key, "Future[Ready]"]) -> None:
-    for future in futures.values():
-        future.cancel()

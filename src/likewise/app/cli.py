@@ -18,7 +18,8 @@ from likewise.app import items, tables
 from likewise.app.insight import Insight, Progress
 from likewise.app.items import Built
 from likewise.app.project import LABELS, Project
-from likewise.app.store import Question, is_writable, now
+from likewise.app.records import Question
+from likewise.app.store import is_writable, now
 from likewise.app.writer import Writer
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -14,7 +14,7 @@ from sklearn.decomposition import PCA
 
 from likewise import LikewiseError
 from likewise.app.project import Project
-from likewise.app.store import Answer, Estimate
+from likewise.app.records import Answer, Estimate
 
 Array = NDArray[np.float64]
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import InputError
+from likewise.app.records import Medium
 from likewise.app.sounds import read_sound
-from likewise.app.store import Medium
 from likewise.app.writer import Writer
 
 Array = NDArray[np.float64]

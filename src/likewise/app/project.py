@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from likewise import InputError, StoreError
 from likewise.app.ahead import Ahead
 from likewise.app.learner import Learner
-from likewise.app.store import (
+from likewise.app.records import (
     Answer,
     ClosedError,
     Estimate,
@@ -24,8 +24,8 @@ from likewise.app.store import (
     Medium,
     NotThereError,
     Question,
-    Store,
 )
+from likewise.app.store import Store
 
 Pairs = NDArray[np.intp]
 
@@ -35,6 +35,8 @@ WORDS = {label: word for word, label in LABELS.items()}
 MAX_EXHAUSTIVE = 6000
 N_CANDIDATES = 60_000
 MAX_NAME = 60
+# Where several people answer, one question in so many was answered by another before.
+SECOND_OPINION = 10
 
 
 class Project:
@@ -332,6 +334,9 @@ class Project:
     def _next_pair(
         self, annotator: str, elsewhere: list[tuple[int, int]]
     ) -> tuple[int, int] | None:
+        again = self._second_opinion(annotator, elsewhere)
+        if again is not None:
+            return again
         if self._ahead is not None:
             pair = self._ahead.next_pair(annotator)
             answered = {answer.pair for answer in self._answers if not answer.undone}
@@ -339,6 +344,27 @@ class Project:
                 return pair
         found = self._learner.ask(1, exclude=as_pairs(elsewhere))
         return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+    def _second_opinion(
+        self, annotator: str, elsewhere: list[tuple[int, int]]
+    ) -> tuple[int, int] | None:
+        """Now and then, the oldest pair that only someone else has answered.
+
+        Without pairs in common, nothing could be said of how far people agree.
+        """
+        counted = [a for a in self._answers if not a.undone and a.label != 0]
+        mine = {answer.pair for answer in counted if answer.annotator == annotator}
+        if len(mine) % SECOND_OPINION != SECOND_OPINION - 1:
+            return None
+        others = (
+            answer.pair
+            for answer in counted
+            if answer.annotator != annotator
+            and answer.source != "imported"
+            and answer.pair not in mine
+            and answer.pair not in elsewhere
+        )
+        return next(others, None)
 
     def _look_ahead(self, question: Question) -> None:
         if self._ahead is None:

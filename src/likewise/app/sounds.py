@@ -76,9 +76,10 @@ def spectrogram_summary(samples: Array, rate: int) -> Array:
 def _mono(samples: NDArray[Any]) -> Array:
     """One channel of numbers between -1 and 1, whatever the sample format."""
     scale, middle = 1.0, 0.0
-    if np.issubdtype(samples.dtype, np.integer):
+    if samples.dtype == np.uint8:
+        scale, middle = 127.0, 128.0  # eight bits have silence in their middle
+    elif np.issubdtype(samples.dtype, np.integer):
         scale = float(np.iinfo(samples.dtype).max)
-        middle = 128.0 if samples.dtype == np.uint8 else 0.0
     signal = (samples.astype(float) - middle) / scale
     signal = np.nan_to_num(signal, nan=0.0, posinf=1.0, neginf=-1.0)
     return signal.mean(axis=1) if signal.ndim == 2 else signal

@@ -10,7 +10,6 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -18,94 +17,27 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import InputError, StoreError
+from likewise import LikewiseError, StoreError
+from likewise.app.records import (
+    Answer,
+    ClosedError,
+    Estimate,
+    Item,
+    Medium,
+    NotThereError,
+    Question,
+)
 from likewise.app.schema import APPLICATION_ID, MIGRATIONS
 
 Vectors = NDArray[np.float32]
 
+# Settings that every project has.
+REQUIRED = {"kind", "seed", "acquisition", "n_items", "n_features", "fingerprint"}
+# Tables looked through when a file is opened. Vectors have their fingerprint; pictures
+# are looked at when they are shown.
+CHECKED = ("settings", "items", "questions", "answers", "undone", "estimates")
 # Seconds to wait while another program writes.
 PATIENCE = 5.0
-
-
-class NotThereError(InputError):
-    """What was named is not in the project."""
-
-
-class ClosedError(StoreError):
-    """The question is not open to this answer."""
-
-
-@dataclass(frozen=True)
-class Item:
-    """One thing that can be the same as another."""
-
-    number: int
-    name: str
-    text: str | None = None
-    fields: dict[str, str] | None = None
-
-
-@dataclass(frozen=True)
-class Medium:
-    """A picture, thumbnail or sound of an item, as bytes."""
-
-    role: str
-    mime: str
-    data: bytes
-
-
-@dataclass(frozen=True)
-class Question:
-    """A pair shown to someone, as it was shown."""
-
-    id: int
-    left: int
-    right: int
-    annotator: str
-    asked: str
-    model_version: int
-    p_same: float | None
-    state: str
-
-    @property
-    def pair(self) -> tuple[int, int]:
-        """The two items, lower number first."""
-        return min(self.left, self.right), max(self.left, self.right)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What someone said about a pair: +1 same, -1 different, 0 unsure."""
-
-    id: int
-    batch: int
-    question: int | None
-    left: int
-    right: int
-    label: int
-    annotator: str
-    answered: str
-    seconds: float | None
-    model_version: int
-    source: str
-    undone: bool = False
-
-    @property
-    def pair(self) -> tuple[int, int]:
-        """The two items, lower number first."""
-        return min(self.left, self.right), max(self.left, self.right)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """How well the metric was thought to do after so many answers."""
-
-    n_answers: int
-    last_answer: int
-    accuracy: float
-    low: float
-    high: float
-    saved: int
 
 
 class Store:
@@ -152,7 +84,12 @@ class Store:
     def settings(self) -> dict[str, Any]:
         """Kind of items, seed, versions, fingerprint and the like."""
         rows = self._read("SELECT name, value FROM settings")
-        return {name: json.loads(value) for name, value in rows}
+        with said_plainly(self.path):
+            settings = {name: json.loads(value) for name, value in rows}
+        missing = REQUIRED - settings.keys()
+        if missing:
+            raise StoreError(_damaged(self.path, f"it has no {min(missing)}"))
+        return settings
 
     def item_names(self) -> list[str]:
         """Names of all items, in order."""
@@ -184,9 +121,9 @@ class Store:
         rows = "SELECT first, data FROM vectors ORDER BY first"
         with said_plainly(self.path):
             for first, data in self._connection.execute(rows):
+                digest.update(data)
                 block = np.frombuffer(data, dtype="<f4").reshape(-1, shape[1])
                 result[first : first + len(block)] = block
-                digest.update(data)
         if digest.hexdigest() != settings["fingerprint"]:
             raise StoreError(_damaged(self.path, "the vectors changed"))
         return result
@@ -366,12 +303,25 @@ class Store:
         if application != APPLICATION_ID:
             raise StoreError(f"{self.path} is not a likewise project.")
         version = self._version()
+        if version < 1:
+            raise StoreError(_damaged(self.path, f"it says format {version}"))
         if version > len(MIGRATIONS):
             raise StoreError(
                 f"{self.path} was made by a newer likewise (format {version}; this one "
                 f"reads up to {len(MIGRATIONS)}). "
                 "Update with: pip install --upgrade likewise"
             )
+
+        if self.is_read_only and version < len(MIGRATIONS):
+            raise StoreError(
+                f"{self.path} was made by an older likewise and is read-only. "
+                "Allow writing to it once, to bring it up to date."
+            )
+
+        for table in CHECKED:
+            found = self._connection.execute(f"PRAGMA quick_check({table})").fetchone()
+            if found[0] != "ok":
+                raise StoreError(_damaged(self.path, found[0]))
 
     def _version(self) -> int:
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
@@ -464,9 +414,12 @@ def said_plainly(path: Path) -> Iterator[None]:
     """Turn what SQLite says into a sentence for the person."""
     try:
         yield
+    except LikewiseError:
+        raise
     except sqlite3.Error as error:
         raise StoreError(_plain_words(path, error)) from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, TypeError, OverflowError, MemoryError) as error:
+        # What cannot be decoded, or is not of the kind that was stored.
         raise StoreError(_damaged(path, str(error))) from error
 
 

@@ -16,7 +16,7 @@ from likewise.app.items import (
     read_picture,
     readable,
 )
-from likewise.app.store import Medium
+from likewise.app.records import Medium
 from likewise.app.writer import Writer
 from likewise.errors import MissingExtraError
 

@@ -11,8 +11,9 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from likewise import StoreError
+from likewise.app.records import Medium
 from likewise.app.schema import APPLICATION_ID, MIGRATIONS
-from likewise.app.store import Medium, migrate_once, said_plainly
+from likewise.app.store import migrate_once, said_plainly
 
 # Bytes of vectors in one blob.
 BLOCK_BYTES = 8 * 2**20

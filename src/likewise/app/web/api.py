@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from likewise.app.insight import Neighbour, Person, Progress
 from likewise.app.project import LABELS, MAX_NAME, check_annotator
-from likewise.app.store import Estimate, NotThereError
+from likewise.app.records import Estimate, NotThereError
 from likewise.app.web.desk import (
     AnswerView,
     Desk,

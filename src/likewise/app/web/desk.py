@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from likewise.app.insight import Insight
 from likewise.app.project import WORDS, Project
-from likewise.app.store import Answer, Question
+from likewise.app.records import Answer, Question
 from likewise.app.web.guard import Sessions
 
 

@@ -58,6 +58,13 @@ class Refusal:
     words: str
 
 
+TOO_LARGE = Refusal(413, f"A request must have at most {MAX_BODY} bytes.")
+
+
+class _TooLargeError(Exception):
+    """A body grew beyond the limit without having said so."""
+
+
 class Sessions:
     """The tokens not used yet, and the browsers that were let in, by their names."""
 
@@ -137,7 +144,10 @@ class Guard:
             await _reply(send, refusal.status, _body(scope, refusal))
             return
         scope.setdefault("state", {}).update(annotator=annotator, session=session)
-        await self.application(scope, _limited(receive), _dressed(send))
+        try:
+            await self.application(scope, _limited(receive), _dressed(send))
+        except _TooLargeError:
+            await _reply(send, TOO_LARGE.status, _body(scope, TOO_LARGE))
 
     def refuse(self, method: str, headers: dict[str, str]) -> Refusal | None:
         """Check host, origin and size; None lets the request through."""
@@ -147,7 +157,7 @@ class Guard:
             return Refusal(403, "Only the page itself may send answers.")
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > MAX_BODY:
-            return Refusal(413, f"A request must have at most {MAX_BODY} bytes.")
+            return TOO_LARGE
         return None
 
     def is_our_host(self, given: str) -> bool:
@@ -235,14 +245,16 @@ def _is_address(name: str) -> bool:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Stop a body that grows beyond the limit without having said so."""
+    """Stop a body as soon as it grows beyond the limit."""
     received = 0
 
     async def limited() -> MutableMapping[str, Any]:
         nonlocal received
         message = await receive()
         received += len(message.get("body", b""))
-        return message if received <= MAX_BODY else {"type": "http.disconnect"}
+        if received > MAX_BODY:
+            raise _TooLargeError
+        return message
 
     return limited
 

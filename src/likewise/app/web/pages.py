@@ -10,7 +10,7 @@ from fastapi.templating import Jinja2Templates
 from starlette.staticfiles import StaticFiles
 
 from likewise.app.project import LABELS, check_annotator
-from likewise.app.store import Question
+from likewise.app.records import Question
 from likewise.app.web import api
 from likewise.app.web.api import Annotator, DeskHere, Number, Said
 from likewise.app.web.charts import curve_chart, dot_chart

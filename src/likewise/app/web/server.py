@@ -1,5 +1,6 @@
 """Puts the application together and serves it."""
 
+import signal
 import socket
 import sqlite3
 import sys
@@ -17,7 +18,8 @@ from starlette.exceptions import HTTPException
 from likewise import InputError, LikewiseError, StoreError
 from likewise.app.insight import Insight
 from likewise.app.project import Project
-from likewise.app.store import ClosedError, NotThereError, Store
+from likewise.app.records import ClosedError, NotThereError
+from likewise.app.store import Store
 from likewise.app.web import api, pages
 from likewise.app.web.desk import Desk
 from likewise.app.web.guard import Guard, Sessions, address
@@ -97,7 +99,8 @@ def listen(host: str, port: int | None) -> socket.socket:
     """Open the port; the usual one may give way to a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for wanted in [DEFAULT_PORT, 0] if port is None else [port]:
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        # Without the protocol's name asyncio leaves small packets waiting for 40 ms.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, wanted))
@@ -124,6 +127,8 @@ def serve(
     # Requests come between the computations of the threads that look ahead: those
     # must give way often, and each must keep to one core.
     sys.setswitchinterval(0.0005)
+    # uvicorn raises the signal again once it has shut down: leave the file in order.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with threadpool_limits(1), only_server(path), listen(host, port) as listener:
         project = Project(Store.open(path), is_ahead=True)
         insight = Insight(project, is_live=True)
@@ -141,6 +146,8 @@ def serve(
         try:
             announce([invite() for _ in annotators])
             uvicorn.Server(config).run(sockets=[listener])
+        except KeyboardInterrupt:
+            pass  # how a server is meant to end
         finally:
             insight.close()
             project.close()
