@@ -25,7 +25,7 @@ def random(posterior: MetricPosterior, features: Array) -> Array:
 def mean_entropy(posterior: MetricPosterior, features: Array) -> Array:
     """Entropy (12) of the answer that the mean metric predicts (13): BAYES+ACT."""
     return equations.label_entropy(
-        equations.mean_probability(posterior.latent(features)[0])
+        equations.mean_probability(posterior.latent_mean(features))
     )
 
 
@@ -46,7 +46,24 @@ def information(posterior: MetricPosterior, features: Array) -> Array:
     return equations.mutual_information(*posterior.latent(features))
 
 
+def batch(posterior: MetricPosterior, features: Array) -> Array:
+    """Entropy of the mean metric's answer plus P(same): doubtful, and rather same.
+
+    "Same" joins what is known and implies more; the variance is left out, for it grows
+    as the fourth power of the gap and makes plain far pairs look doubtful.
+    """
+    p_same = equations.mean_probability(posterior.latent_mean(features))
+    return np.asarray(equations.label_entropy(p_same) + p_same)
+
+
+def favourite(acquisition: Acquisition) -> float:
+    """The latent value that scores highest, as far as one is known."""
+    # H(p) + p is largest at p = e / (1 + e), which is sigma(1).
+    return -1.0 if acquisition is batch else 0.0
+
+
 ACQUISITIONS: dict[str, Acquisition] = {
+    "batch": batch,
     "random": random,
     "mean-entropy": mean_entropy,
     "laplace-entropy": laplace_entropy,

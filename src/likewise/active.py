@@ -1,7 +1,8 @@
-"""ActiveMetric: ask, tell, undo."""
+"""ActiveMetric: ask, tell, undo, why, when to stop."""
 
+import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,17 +12,41 @@ from sklearn.utils import check_random_state
 from likewise import acquisition as acquisitions
 from likewise import search
 from likewise.acquisition import Acquisition
+from likewise.closure import Closure
 from likewise.errors import InputError
 from likewise.estimators import BayesianMetric
-from likewise.pairs import (
-    all_pairs,
-    check_pairs,
-    draw_pairs,
-    pair_number,
-)
+from likewise.pairs import all_pairs, check_pairs, draw_pairs, pair_number
+from likewise.verdicts import Verdict, Why, explain, judge
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+# An "unsure" pair may be asked again after so many further answers.
+UNSURE_REST = 100
+# Implied pairs join the likelihood up to this many, drawn at random, and with no more
+# weight in all than so many answers for each answer given.
+MAX_IMPLIED = 1000
+IMPLIED_SHARE = 5.0
+# The metric is fitted from scratch when the answers have grown by this factor; in
+# between a fit starts from there, so that it depends on the answers only.
+GROWTH = 1.3
+
+
+class KnownPairs(NamedTuple):
+    """Every pair whose label is known."""
+
+    pairs: Pairs  # (n_pairs, 2)
+    labels: NDArray[np.int8]  # (n_pairs,)
+    sources: NDArray[np.str_]  # (n_pairs,): "asked" or "implied"
+
+
+class _Answer(NamedTuple):
+    i: int
+    j: int
+    label: int
+    tell: int
+    annotator: str | None
 
 
 class ActiveMetric:
@@ -37,8 +62,11 @@ class ActiveMetric:
     metric : BayesianMetric, optional
         How to learn; a copy is fitted.
     acquisition : str or callable
-        "random", "mean-entropy", "laplace-entropy", "entropy", "information", or a
-        function of (posterior, features) that gives a score for each pair.
+        "batch", "random", "mean-entropy", "laplace-entropy", "entropy", "information",
+        or a function of (posterior, features) that gives a score for each pair.
+    equivalence : bool
+        Whether "same" is transitive: then answers imply others, and no pair is asked
+        whose answer is known or could follow from the rest of its batch.
     candidates : array of int, shape (n_pairs, 2), optional
         The pairs that may be asked; all pairs of items if not given. Where that is
         more than 200,000, the 20,000 nearest the threshold are scored.
@@ -61,98 +89,306 @@ class ActiveMetric:
         self,
         X: ArrayLike,
         metric: BayesianMetric | None = None,
-        acquisition: str | Acquisition = "entropy",
+        acquisition: str | Acquisition = "batch",
         *,
+        equivalence: bool = True,
         candidates: ArrayLike | None = None,
         random_state: Any = None,
     ) -> None:
-        self._frame = BayesianMetric() if metric is None else clone(metric)
-        self._frame._check_parameters()
-        X = self._frame._check_items(X, is_first=True)
+        self._model = BayesianMetric() if metric is None else clone(metric)
+        self._model._check_parameters()
+        X = self._model._check_items(X, is_first=True)
         if len(X) < 2:
             raise InputError(f"'X' must have at least two rows. Got {len(X)} sample.")
-        self._frame._prepare(X, np.ones(len(X)))
-        self._coordinates = self._frame.basis_.project(X)
+        self._X = X
+        self._frames = self._model._frames(X, np.ones(len(X)))
         self._acquisition = acquisitions.find_acquisition(acquisition)
-        self._candidates = self._check_candidates(candidates, len(X))
+        self._equivalence = bool(equivalence)
+        self._candidates = _check_candidates(candidates, len(X))
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
-        self._tells: list[tuple[Pairs, Array]] = []
-        self._fitted: BayesianMetric | None = None
+        self._answers: list[_Answer] = []
+        self._closure = Closure(len(X))
+        self._fits: dict[int, BayesianMetric] = {}
 
-    def ask(self, n_pairs: int = 1) -> Pairs:
+    def ask(self, n_pairs: int = 1, exclude: ArrayLike | None = None) -> Pairs:
         """Give the pairs most worth asking now, best first.
 
-        Fewer, or none, when the candidates run out.
-        """
-        rng = np.random.RandomState([self._seed, len(self._tells)])
-        candidates = self._open_candidates(rng)
-        scores = self._scores(candidates)
-        return candidates[search.best_rows(scores, n_pairs, rng)]
+        Answers that contradict each other are asked again first. Fewer pairs, or none,
+        come back when the candidates run out.
 
-    def tell(self, pairs: ArrayLike, labels: ArrayLike) -> None:
-        """Take answers: +1 same, -1 different, 0 unsure. A later one replaces."""
-        pairs = check_pairs(pairs, len(self._coordinates))
+        Parameters
+        ----------
+        n_pairs : int
+            How many.
+        exclude : array of int, shape (n, 2), optional
+            Pairs not to ask now, for instance because someone else is looking at them.
+        """
+        rng = self._rng()
+        excluded = self._numbers(
+            check_pairs([] if exclude is None else exclude, len(self._X))
+        )
+        again = self._disputed()
+        again = again[~np.isin(self._numbers(again), excluded)][:n_pairs]
+        candidates = self._open_candidates(rng, np.r_[excluded, self._numbers(again)])
+        rows = self._choose(candidates, n_pairs - len(again), rng)
+        return np.concatenate([again, candidates[rows]])
+
+    def tell(
+        self, pairs: ArrayLike, labels: ArrayLike, annotator: str | None = None
+    ) -> None:
+        """Take answers: +1 same, -1 different, 0 unsure. A later one replaces.
+
+        An answer that contradicts others is kept; see `contradictions`.
+        """
+        pairs = check_pairs(pairs, len(self._X))
         labels = _check_answers(labels, len(pairs))
-        self._tells.append((pairs, labels))
-        self._fitted = None
+        number = self._answers[-1].tell + 1 if self._answers else 0
+        for (i, j), label in zip(pairs.tolist(), labels.tolist(), strict=True):
+            self._answers.append(_Answer(i, j, int(label), number, annotator))
+            self._closure.tell(i, j, int(label))
 
     def undo(self) -> None:
         """Take the last `tell` back."""
-        if not self._tells:
+        if not self._answers:
             raise InputError("There is no answer to take back.")
-        self._tells.pop()
-        self._fitted = None
+        last = self._answers[-1].tell
+        while self._answers and self._answers[-1].tell == last:
+            self._answers.pop()
+            self._closure.undo()
+        for n_answers in [n for n in self._fits if n > len(self._answers)]:
+            del self._fits[n_answers]
 
     @property
     def metric_(self) -> BayesianMetric:
         """The metric learned from the answers so far."""
-        if self._fitted is None:
-            pairs, labels = self._answers()
-            decided = labels != 0
-            self._fitted = self._frame._renewed()._learn(
-                self._coordinates,
-                pairs[decided],
-                (labels[decided] + 1) / 2,
-                np.ones(int(decided.sum())),
+        n_answers = len(self._answers)
+        if n_answers not in self._fits:
+            checkpoint = _checkpoint(n_answers)
+            base = self._checkpoint_fit(checkpoint)
+            if checkpoint != n_answers:
+                told = self._evidence(self._answers, self._closure)
+                self._keep(
+                    n_answers,
+                    base._renewed()._learn([base._frame_used], *told, start=base._fit),
+                )
+        return self._fits[n_answers]
+
+    def known_pairs(self) -> KnownPairs:
+        """Every pair answered or implied, with its label and source."""
+        pairs, labels = self._latest(self._answers)
+        pairs, labels = pairs[labels != 0], labels[labels != 0]
+        implied = np.empty((0, 2), dtype=np.intp)
+        follows = np.empty(0, dtype=np.int8)
+        if self._equivalence:
+            implied, follows, _ = self._closure.implied_pairs(None, self._rng())
+        sources = np.repeat(["asked", "implied"], [len(pairs), len(implied)])
+        return KnownPairs(
+            np.concatenate([pairs, implied]),
+            np.concatenate([labels.astype(np.int8), follows]),
+            sources,
+        )
+
+    def answers_saved(self) -> int:
+        """How many pairs are known without having been asked."""
+        if not self._equivalence:
+            return 0
+        return self._closure.n_known() - self._closure.n_answered()
+
+    def contradictions(self) -> list[list[tuple[int, int, int]]]:
+        """Shortest cycles of answers that disagree, each a list of (i, j, label)."""
+        if not self._equivalence:
+            return []
+        return [
+            [
+                (i, j, label)
+                for (i, j), label in zip(
+                    cycle.pairs.tolist(), cycle.labels.tolist(), strict=True
+                )
+            ]
+            for cycle in self._closure.contradictions()
+        ]
+
+    def why(self, pair: ArrayLike) -> Why:
+        """Explain, in words and numbers, what is thought of a pair."""
+        pair = check_pairs([pair], len(self._X))  # type: ignore[list-item]
+        candidates = self._open_candidates(self._rng(), self._numbers(pair))
+        scores = self._scores(np.concatenate([pair, candidates]))
+        settles = (0, 0)
+        if self._equivalence:
+            gains = [int(self._closure.gain(pair, label)[0]) for label in (1, -1)]
+            settles = (gains[0], gains[1])
+        rank = 1 + int(np.sum(scores[1:] > scores[0]))
+        return explain(self.metric_, self._X, pair, rank, len(scores), settles)
+
+    def should_stop(self) -> Verdict:
+        """Say whether to stop asking, why, and how good the metric probably is."""
+        rng = self._rng()
+        before = self._checkpoint_fit(_checkpoint(int(len(self._answers) / 1.5)))
+        return judge(
+            self.metric_,
+            before,
+            self._X,
+            self._n_open(),
+            self._n_candidates(),
+            len(self._answers),
+            rng,
+        )
+
+    def history(self) -> list[dict[str, Any]]:
+        """The answers in their order, as plain values that can be stored."""
+        return [
+            {
+                "pair": [answer.i, answer.j],
+                "label": answer.label,
+                "tell": answer.tell,
+                "annotator": answer.annotator,
+            }
+            for answer in self._answers
+        ]
+
+    @classmethod
+    def replay(
+        cls, X: ArrayLike, history: list[dict[str, Any]], **options: Any
+    ) -> Self:
+        """Make a learner and tell it a history: it asks what the first one would.
+
+        `options` are those of the constructor; for the same questions give the same.
+        """
+        learner = cls(X, **options)
+        tells: dict[int, list[dict[str, Any]]] = {}
+        for answer in history:
+            tells.setdefault(answer["tell"], []).append(answer)
+        for told in tells.values():
+            learner.tell(
+                [answer["pair"] for answer in told],
+                [answer["label"] for answer in told],
+                told[0]["annotator"],
             )
-        return self._fitted
+        return learner
 
-    @staticmethod
-    def _check_candidates(candidates: ArrayLike | None, n_items: int) -> Pairs | None:
-        if candidates is not None:
-            return np.unique(check_pairs(candidates, n_items), axis=0)
-        if n_items * (n_items - 1) // 2 <= search.MAX_SCORED:
-            return all_pairs(n_items)
-        return None
+    def copy(self) -> Self:
+        """Give an independent learner of the same state; items and fits are shared."""
+        twin = copy.copy(self)
+        twin._answers = list(self._answers)
+        twin._closure = copy.deepcopy(self._closure)
+        twin._fits = dict(self._fits)
+        return twin
 
-    def _answers(self) -> tuple[Pairs, Array]:
+    def _rng(self) -> np.random.RandomState:
+        """A source of chance that depends on the seed and the answers told."""
+        n_tells = self._answers[-1].tell + 1 if self._answers else 0
+        return np.random.RandomState([self._seed, n_tells])
+
+    def _numbers(self, pairs: Pairs) -> NDArray[np.int64]:
+        return pair_number(pairs, len(self._X))
+
+    def _latest(self, answers: list[_Answer]) -> tuple[Pairs, Array]:
         """Every pair answered, once, with its latest label."""
-        if not self._tells:
-            return np.empty((0, 2), dtype=np.intp), np.empty(0)
-        pairs = np.concatenate([told for told, _ in self._tells])
-        labels = np.concatenate([given for _, given in self._tells])
-        number = pair_number(pairs, len(self._coordinates))
-        # np.unique keeps the first of equals: look from the end.
-        latest = len(number) - 1 - np.unique(number[::-1], return_index=True)[1]
-        latest.sort()
-        return pairs[latest], labels[latest]
+        latest = {(answer.i, answer.j): answer.label for answer in answers}
+        pairs = np.array(list(latest), dtype=np.intp).reshape(-1, 2)
+        return pairs, np.array(list(latest.values()), dtype=float)
 
-    def _is_open(self) -> Callable[[Pairs], NDArray[np.bool_]]:
-        """A test for pairs that have no answer yet."""
-        n_items = len(self._coordinates)
-        answered = np.sort(pair_number(self._answers()[0], n_items))
-        return lambda pairs: ~np.isin(pair_number(pairs, n_items), answered)
+    def _evidence(
+        self, answers: list[_Answer], closure: Closure
+    ) -> tuple[Pairs, Array, Array]:
+        """Pairs, P(same) and weights: what was answered, and what that implies."""
+        pairs, labels = self._latest(answers)
+        pairs, labels = pairs[labels != 0], labels[labels != 0]
+        weights = np.ones(len(pairs))
+        if self._equivalence:
+            rng = np.random.RandomState([self._seed, len(answers)])
+            implied, follows, n_implied = closure.implied_pairs(MAX_IMPLIED, rng)
+            total = min(n_implied, IMPLIED_SHARE * len(pairs))
+            share = np.full(len(implied), total / max(len(implied), 1))
+            pairs = np.concatenate([pairs, implied])
+            labels = np.concatenate([labels, follows])
+            weights = np.concatenate([weights, share])
+        return pairs, (labels + 1) / 2, weights
 
-    def _open_candidates(self, rng: np.random.RandomState) -> Pairs:
-        is_open = self._is_open()
+    def _checkpoint_fit(self, n_answers: int) -> BayesianMetric:
+        """The metric of the first answers, fitted from scratch."""
+        if n_answers not in self._fits:
+            answers, closure = self._answers[:n_answers], Closure(len(self._X))
+            for answer in answers:
+                closure.tell(answer.i, answer.j, answer.label)
+            told = self._evidence(answers, closure)
+            self._keep(n_answers, self._model._renewed()._learn(self._frames, *told))
+        return self._fits[n_answers]
+
+    def _keep(self, n_answers: int, fitted: BayesianMetric) -> None:
+        """Keep a fit, and of the others only checkpoints and the newest."""
+        for other in list(self._fits):
+            if _checkpoint(other) != other:
+                del self._fits[other]
+        self._fits[n_answers] = fitted
+
+    def _disputed(self) -> Pairs:
+        """For each contradiction the answer least believed, asked least often."""
+        cycles = self.contradictions()
+        if not cycles:
+            return np.empty((0, 2), dtype=np.intp)
+        times: dict[tuple[int, int], int] = {}
+        for answer in self._answers:
+            times[answer.i, answer.j] = times.get((answer.i, answer.j), 0) + 1
+        doubted = []
+        for cycle in cycles:
+            pairs = np.array([(i, j) for i, j, _ in cycle], dtype=np.intp)
+            labels = np.array([label for _, _, label in cycle])
+            p_same = self.metric_.pair_probability(self._X, pairs)
+            belief = np.where(labels > 0, p_same, 1 - p_same)
+            often = np.array([times[tuple(pair)] for pair in pairs.tolist()])
+            # Asked twice all round and still at odds: a person who means it.
+            if often.min() < 2:
+                doubted.append(pairs[np.lexsort((belief, often))[0]])
+        if not doubted:
+            return np.empty((0, 2), dtype=np.intp)
+        return np.unique(np.array(doubted), axis=0)
+
+    def _is_open(self, excluded: NDArray[np.int64]) -> Callable[[Pairs], Mask]:
+        """A test for pairs whose label is not known and that may be asked now."""
+        recent = {
+            (answer.i, answer.j)
+            for answer in self._answers[-UNSURE_REST:]
+            if answer.label == 0
+        }
+        resting = self._numbers(np.array(list(recent), dtype=np.intp).reshape(-1, 2))
+        closed = np.unique(np.r_[excluded, resting])
+
+        def is_open(pairs: Pairs) -> Mask:
+            if self._equivalence:
+                is_known = self._closure.relations(pairs) != 0
+            else:
+                is_known = self._closure.is_answered(pairs)
+            return ~is_known & ~np.isin(self._numbers(pairs), closed)
+
+        return is_open
+
+    def _n_candidates(self) -> int:
+        n_items = len(self._X)
+        if self._candidates is None:
+            return n_items * (n_items - 1) // 2
+        return len(self._candidates)
+
+    def _n_open(self) -> int:
+        """How many candidates have a label that is not known."""
+        if self._candidates is not None:
+            nothing = np.empty(0, dtype=np.int64)
+            return int(self._is_open(nothing)(self._candidates).sum())
+        return self._n_candidates() - self._closure.n_answered() - self.answers_saved()
+
+    def _open_candidates(
+        self, rng: np.random.RandomState, excluded: NDArray[np.int64]
+    ) -> Pairs:
+        is_open = self._is_open(excluded)
         if self._candidates is not None:
             return self._candidates[is_open(self._candidates)]
         if self._acquisition is acquisitions.random:
-            drawn = draw_pairs(len(self._coordinates), search.SHORTLIST, rng)
+            drawn = draw_pairs(len(self._X), search.SHORTLIST, rng)
             return drawn[is_open(drawn)]
+        metric = self.metric_
         return search.near_threshold(
-            self._coordinates @ self.metric_._map.T,
-            self.metric_.threshold_,
+            metric._frame_used.coordinates @ metric.posterior_.root().T,
+            metric.threshold_ + acquisitions.favourite(self._acquisition),
             search.SHORTLIST,
             is_open,
         )
@@ -162,9 +398,53 @@ class ActiveMetric:
         return search.map_features(
             lambda features: self._acquisition(metric.posterior_, features),
             metric.basis_,
-            self._coordinates,
+            metric._frame_used.coordinates,
             candidates,
         )
+
+    def _choose(
+        self, candidates: Pairs, n_pairs: int, rng: np.random.RandomState
+    ) -> Pairs:
+        """Rows of the best candidates, none of which the others could imply.
+
+        Each pick is told to the closure as "same" while the batch is chosen, and taken
+        back at the end: a batch joins components in a forest.
+        """
+        scores = self._scores(candidates)
+        if not self._equivalence or n_pairs < 2:
+            return search.best_rows(scores, n_pairs, rng)
+        order = search.best_rows(scores, len(scores), rng)
+        picked: list[int] = []
+        for row in order.tolist():
+            if len(picked) == n_pairs:
+                break
+            i, j = candidates[row].tolist()
+            if self._closure.relation(i, j) == 0:
+                self._closure.tell(i, j, 1)
+                picked.append(row)
+        for _ in picked:
+            self._closure.undo()
+        skipped = order[~np.isin(order, picked)]
+        return np.r_[np.array(picked, dtype=np.intp), skipped][:n_pairs]
+
+
+def _checkpoint(n_answers: int) -> int:
+    """The largest number of answers up to this one that is fitted from scratch."""
+    checkpoint = 0
+    while checkpoint < n_answers:
+        larger = max(checkpoint + 1, int(checkpoint * GROWTH))
+        if larger > n_answers:
+            break
+        checkpoint = larger
+    return checkpoint
+
+
+def _check_candidates(candidates: ArrayLike | None, n_items: int) -> Pairs | None:
+    if candidates is not None:
+        return np.unique(check_pairs(candidates, n_items), axis=0)
+    if n_items * (n_items - 1) // 2 <= search.MAX_SCORED:
+        return all_pairs(n_items)
+    return None
 
 
 def _check_answers(labels: ArrayLike, n_pairs: int) -> Array:

@@ -15,7 +15,7 @@ from likewise import equations
 from likewise.errors import InputError
 
 Array = NDArray[np.float64]
-BASES = ("eigen", "axes")
+BASES = ("eigen", "axes", "full")
 
 
 @dataclass(frozen=True)
@@ -30,25 +30,36 @@ class Basis:
         """Coordinates of the items, shape (n_items, n_basis)."""
         return np.asarray((X - self.centre) @ self.directions)
 
-    def features(self, gaps: Array) -> Array:
-        """What the metric weighs, from the gaps between the items of each pair."""
-        return equations.pair_features(gaps)
+    def stretched(self, stretch: Array) -> "Basis":
+        """The basis whose coordinates are these times `stretch`."""
+        return Basis(self.kind, self.centre, self.directions @ stretch)
 
-    def components(self, weights: Array) -> Array:
-        """L with L'L the metric on X, heaviest row first, rows of weight 0 left out."""
-        order = np.argsort(-weights, kind="stable")
-        order = order[: max(1, int(np.count_nonzero(weights)))]
-        return np.sqrt(weights[order])[:, None] * self.directions.T[order]
+    def features(self, gaps: Array) -> Array:
+        """What the metric weighs, from the gaps between the items of each pair.
+
+        The whole matrix weighs all products of gaps; the posterior forms them.
+        """
+        return gaps if self.kind == "full" else equations.pair_features(gaps)
 
 
 def fit_basis(
-    X: Array, kind: str, n_basis: int | float | None, item_weights: Array
+    X: Array,
+    kind: str,
+    n_basis: int | float | None,
+    item_weights: Array,
+    *,
+    is_standardised: bool = False,
 ) -> Basis:
-    """Find the basis of the items; `item_weights` counts how often each occurs."""
+    """Find the basis of the items; `item_weights` counts how often each occurs.
+
+    `is_standardised` first gives every feature the same variance.
+    """
     centre = np.average(X, axis=0, weights=item_weights)
     centred = X - centre
     # Squares of very large or small numbers leave the range of floats: divide first.
-    size = float(np.abs(centred).max()) or 1.0
+    size: float | Array = float(np.abs(centred).max()) or 1.0
+    if is_standardised:
+        size = _feature_sizes(centred / size, item_weights) * size
     centred = centred / size
     degrees = max(item_weights.sum() - 1, 1.0)
     if kind == "axes":
@@ -59,7 +70,14 @@ def fit_basis(
     directions, variances = directions[:, :n_kept], variances[:n_kept]
     # The mean squared distance over pairs of rows is twice the total variance.
     unit = np.sqrt(2 * variances.sum()) or 1.0
-    return Basis(kind, centre, directions / unit / size)
+    return Basis(kind, centre, directions / unit / np.reshape(size, (-1, 1)))
+
+
+def _feature_sizes(centred: Array, item_weights: Array) -> Array:
+    """Standard deviation of each feature; infinite where it does not vary."""
+    variances = np.average(centred**2, axis=0, weights=item_weights)
+    varying = variances > _negligible(variances)
+    return np.where(varying, np.sqrt(variances), np.inf if varying.any() else 1.0)
 
 
 def _axes(centred: Array, item_weights: Array, degrees: float) -> tuple[Array, Array]:

@@ -1,6 +1,7 @@
 """BayesianMetric: the scikit-learn face of the model."""
 
 import copy
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise import equations
 from likewise.basis import Basis, check_basis, fit_basis
 from likewise.errors import InputError
-from likewise.inference import Evidence, Fit, Prior, infer, maximise_likelihood
+from likewise.inference import Evidence, Fit, infer, maximise_likelihood
 from likewise.pairs import (
     check_agreement,
     check_labels,
@@ -26,7 +27,13 @@ from likewise.pairs import (
     check_weights,
     pairs_from_classes,
 )
-from likewise.posterior import MetricPosterior
+from likewise.prior import (
+    PRIORS,
+    MatrixPrior,
+    WeightPrior,
+    matrix_frame,
+    unlabelled_metric,
+)
 from likewise.search import map_features
 
 Array = NDArray[np.float64]
@@ -34,6 +41,16 @@ Pairs = NDArray[np.intp]
 
 # fit(X, y) learns from all pairs of the items up to this many, then from a sample.
 MAX_PAIRS = 5000
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A way to look at the items: coordinates, and a prior in them."""
+
+    basis: Basis
+    prior: WeightPrior | MatrixPrior
+    coordinates: Array  # (n_items, n_basis)
+    unit: Array  # directions of plain unit coordinates, to know a frame again
 
 
 class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -88,11 +105,11 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def __init__(
         self,
-        basis: str = "eigen",
+        basis: str = "full",
         n_basis: int | float | None = None,
-        prior: str = "unit",
+        prior: str = "unlabelled",
         prior_mean: float = 1.0,
-        prior_precision: float = 1.0,
+        prior_precision: float | str = "evidence",
         inference: str = "variational",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -144,8 +161,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not soft:
             check_agreement(pairs, labels)
         p_same = labels if soft else (labels + 1) / 2
-        self._prepare(X, np.ones(len(X)))
-        return self._learn(self.basis_.project(X), pairs, p_same, weights)
+        frames = self._frames(X, np.ones(len(X)))
+        return self._learn(frames, pairs, p_same, weights)
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -172,8 +189,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         rng = check_random_state(self.random_state)
         pairs, labels = pairs_from_classes(classes, MAX_PAIRS, rng)
         weights = item_weights[pairs].prod(axis=1)
-        self._prepare(X, item_weights)
-        return self._learn(self.basis_.project(X), pairs, (labels + 1) / 2, weights)
+        frames = self._frames(X, item_weights)
+        return self._learn(frames, pairs, (labels + 1) / 2, weights)
 
     def transform(self, X: ArrayLike) -> Array:
         """Map items to where Euclidean distance is the learned metric."""
@@ -190,7 +207,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     ) -> Array | tuple[Array, Array]:
         """Distance of each pair; with `return_std` its posterior deviation too."""
         coordinates, pairs = self._check_questions(X, pairs)
-        mapped = coordinates @ self._map.T
+        mapped = coordinates @ self.posterior_.root().T
         gaps = mapped[pairs[:, 0]] - mapped[pairs[:, 1]]
         squared = np.einsum("ij,ij->i", gaps, gaps)
         distance = np.asarray(np.sqrt(squared))
@@ -235,21 +252,21 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
-    @property
-    def _map(self) -> Array:
-        """components_ seen from the coordinates of the basis."""
-        return np.sqrt(self.posterior_.mean[1:])[:, None] * np.eye(
-            len(self.posterior_.mean) - 1
-        )
-
     def _check_parameters(self) -> None:
         check_basis(self.basis, self.n_basis)
-        _check_choice("prior", self.prior, ("unit",))
+        _check_choice("prior", self.prior, PRIORS)
         _check_choice(
             "inference", self.inference, ("variational", "variational-clip", "mle")
         )
         _check_number("prior_mean", self.prior_mean, "at least 0", lambda x: x >= 0)
-        _check_number("prior_precision", self.prior_precision, "above 0", _positive)
+        if self.prior_precision != "evidence":
+            rule = "above 0, or 'evidence'"
+            _check_number("prior_precision", self.prior_precision, rule, _positive)
+        if self.basis == "full" and self.inference != "variational":
+            raise InputError(
+                "basis='full' needs inference='variational'. "
+                f"Got {self.inference!r}. Take basis='eigen' for it."
+            )
         _check_number("max_iter", self.max_iter, "at least 1", lambda x: x >= 1)
         _check_number("tol", self.tol, "at least 0", lambda x: x >= 0)
 
@@ -282,49 +299,99 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         X = self._check_items(X)
         return self.basis_.project(X), check_pairs(pairs, len(X))
 
-    def _prepare(self, X: Array, item_weights: Array) -> None:
-        """Find what depends on the items only: the basis and the prior."""
-        self.basis_: Basis = fit_basis(X, self.basis, self.n_basis, item_weights)
-        n_weights = self.basis_.directions.shape[1] + 1
-        self.prior_ = Prior(
-            np.full(n_weights, float(self.prior_mean)),
-            np.full(n_weights, float(self.prior_precision)),
-        )
+    def _frames(self, X: Array, item_weights: Array) -> list[Frame]:
+        """Find what depends on the items only: coordinates and priors to choose from.
+
+        The neighbours of the whole matrix's prior depend on the unit of each feature:
+        as given, or all alike. The evidence will choose.
+        """
+        is_open = self.basis == "full" and self.prior == "unlabelled"
+        frames: list[Frame] = []
+        for is_standardised in (False, True) if is_open else (False,):
+            basis = fit_basis(
+                X,
+                self.basis,
+                self.n_basis,
+                item_weights,
+                is_standardised=is_standardised,
+            )
+            if frames and _is_near(basis.directions, frames[0].unit):
+                break
+            frames.append(self._frame(X, item_weights, basis))
+        return frames
+
+    def _frame(self, X: Array, item_weights: Array, basis: Basis) -> Frame:
+        coordinates, unit = basis.project(X), basis.directions
+        metric = np.eye(unit.shape[1])
+        if self.prior == "unlabelled":
+            rng = check_random_state(self.random_state)
+            metric = unlabelled_metric(coordinates, item_weights, rng)
+        prior: WeightPrior | MatrixPrior
+        if self.basis == "full":
+            basis, prior = matrix_frame(basis, metric, float(self.prior_mean))
+            coordinates = basis.project(X)
+        else:
+            mean = self.prior_mean * np.r_[1.0, np.diag(metric)]
+            prior = WeightPrior(mean, np.ones(len(mean)))
+        return Frame(basis, prior, coordinates, unit)
 
     def _learn(
         self,
-        coordinates: Array,
+        frames: list[Frame],
         pairs: Pairs,
         p_same: Array,
         weights: Array,
-        start: MetricPosterior | None = None,
+        start: Fit | None = None,
     ) -> Self:
         """Find what depends on the labelled pairs; `start` speeds it up."""
         counted = weights > 0
         pairs, p_same, weights = pairs[counted], p_same[counted], weights[counted]
-        gaps = coordinates[pairs[:, 0]] - coordinates[pairs[:, 1]]
-        evidence = Evidence(
-            self.basis_.features(gaps), weights * (p_same - 0.5), weights
-        )
-        fit = self._infer(evidence, start)
+        told = pairs, weights * (p_same - 0.5), weights
+        frame = self._best_frame(frames, told)
+        self._fit = fit = self._infer(frame, *told, start, self.max_iter)
+        self._frame_used = frame
+        self.basis_, self.prior_ = frame.basis, frame.prior
         self.posterior_ = fit.posterior
         self.evidence_ = fit.evidence
         self.n_iter_ = len(fit.evidence)
+        self.prior_precision_ = fit.prior_precision
         self.threshold_ = fit.posterior.threshold
-        self.components_ = self.basis_.components(fit.posterior.mean[1:])
+        self.components_ = fit.posterior.root() @ frame.basis.directions.T
         return self
 
-    def _infer(self, evidence: Evidence, start: MetricPosterior | None) -> Fit:
-        if self.inference == "mle":
+    def _best_frame(
+        self, frames: list[Frame], told: tuple[Pairs, Array, Array]
+    ) -> Frame:
+        """The frame of most evidence after a few sweeps; the first of equals."""
+        if len(frames) == 1:
+            return frames[0]
+        reached = [self._infer(frame, *told, None, 6).evidence[-1] for frame in frames]
+        return frames[int(reached[1] > reached[0] + 1e-6)]
+
+    def _infer(
+        self,
+        frame: Frame,
+        pairs: Pairs,
+        targets: Array,
+        weights: Array,
+        start: Fit | None,
+        max_iter: int,
+    ) -> Fit:
+        Z = frame.coordinates
+        features = frame.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
+        evidence = Evidence(features, targets, weights)
+        if isinstance(frame.prior, WeightPrior) and self.inference == "mle":
             return maximise_likelihood(
-                evidence, self.prior_, max_iter=self.max_iter, tol=self.tol
+                evidence, frame.prior, max_iter=max_iter, tol=self.tol
             )
+        given = None if self.prior_precision == "evidence" else self.prior_precision
         return infer(
             evidence,
-            self.prior_,
+            frame.prior,
+            None if given is None else float(given),
             start=start,
             is_clipped=self.inference == "variational-clip",
-            max_iter=self.max_iter,
+            max_iter=max_iter,
             tol=self.tol,
         )
 
@@ -344,6 +411,14 @@ def _merge_equal_rows(
     merged = np.bincount(group.ravel(), weights=item_weights).astype(float)
     order = np.argsort(first)
     return X[first[order]], classes[first[order]], merged[order]
+
+
+def _is_near(directions: Array, others: Array) -> bool:
+    """Whether two sets of directions are the same but for rounding."""
+    if directions.shape != others.shape:
+        return False
+    metric, other = directions @ directions.T, others @ others.T
+    return bool(np.abs(metric - other).max() <= 1e-6 * np.abs(metric).max())
 
 
 def _check_finite(X: Array) -> None:

@@ -1,24 +1,26 @@
 """What is known about the metric: frozen, answers questions, never fits."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise import equations
+from likewise.prior import MatrixPrior
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class MetricPosterior:
-    """Gaussian belief over the threshold and the weights of the metric.
+    """Gaussian belief about the threshold and the metric.
 
-    Never changes after it is made: more answers give a new posterior.
+    Never changes after it is made: more answers give a new posterior. `features` is
+    what the basis gives for pairs.
     """
 
-    mean: Array  # (1 + n_basis,)
-    covariance: Array  # (1 + n_basis, 1 + n_basis)
+    mean: Array  # (1 + n_weights,): the threshold first
+    covariance: Array  # (1 + n_weights, 1 + n_weights)
 
     @property
     def threshold(self) -> float:
@@ -27,30 +29,264 @@ class MetricPosterior:
 
     def latent(self, features: Array) -> tuple[Array, Array]:
         """Mean and variance of squared distance minus threshold, for each pair."""
-        mean, variance = equations.latent_moments(features, self.mean, self.covariance)
-        return mean, np.maximum(variance, 0.0)
+        raise NotImplementedError
+
+    def latent_mean(self, features: Array) -> Array:
+        """Squared distance minus threshold at the mean metric, for each pair."""
+        raise NotImplementedError
+
+    def latent_covariance(self, features: Array) -> Array:
+        """Covariance of squared distance minus threshold between all the pairs."""
+        raise NotImplementedError
 
     def squared_distance(self, features: Array) -> tuple[Array, Array]:
         """Mean and variance of the squared distance, for each pair."""
-        mean, variance = equations.latent_moments(
-            features[:, 1:], self.mean[1:], self.covariance[1:, 1:]
-        )
-        return mean, np.maximum(variance, 0.0)
+        raise NotImplementedError
+
+    def laplace_latent(self, features: Array) -> tuple[Array, Array]:
+        """omega'gamma+ and omega'gamma- at the points of (15), for each pair."""
+        raise NotImplementedError
+
+    def sample(self, n_samples: int, rng: np.random.RandomState) -> Array:
+        """Draw thresholds and weights, shape (n_samples, 1 + n_weights)."""
+        raise NotImplementedError
+
+    def matrix(self, weights: Array) -> Array:
+        """The symmetric matrix, in the basis' coordinates, of weights like `mean`."""
+        raise NotImplementedError
+
+    def root(self) -> Array:
+        """L with L'L the mean metric, in the basis' coordinates, heaviest row first.
+
+        Negative eigenvalues, which no distance can have, count as zero and are left
+        out.
+        """
+        values, vectors = np.linalg.eigh(self.matrix(self.mean))
+        kept = max(1, int(np.sum(values > 1e-12 * np.abs(values).max())))
+        values, vectors = values[::-1][:kept], vectors[:, ::-1][:, :kept]
+        return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
 
     def probability_same(self, features: Array) -> Array:
         """P(same) of each pair, doubt about the metric included."""
         return equations.predictive_probability(*self.latent(features))
 
+
+@dataclass(frozen=True)
+class WeightPosterior(MetricPosterior):
+    """Belief about one weight for each basis vector."""
+
+    mean: Array
+    covariance: Array
+
+    def latent(self, features: Array) -> tuple[Array, Array]:
+        """See MetricPosterior."""
+        mean, variance = equations.latent_moments(features, self.mean, self.covariance)
+        return mean, np.maximum(variance, 0.0)
+
+    def latent_mean(self, features: Array) -> Array:
+        """See MetricPosterior."""
+        return np.asarray(features @ self.mean)
+
+    def latent_covariance(self, features: Array) -> Array:
+        """See MetricPosterior."""
+        return np.asarray(features @ self.covariance @ features.T)
+
+    def squared_distance(self, features: Array) -> tuple[Array, Array]:
+        """See MetricPosterior."""
+        mean, variance = equations.latent_moments(
+            features[:, 1:], self.mean[1:], self.covariance[1:, 1:]
+        )
+        return mean, np.maximum(variance, 0.0)
+
     def laplace_latent(self, features: Array) -> tuple[Array, Array]:
-        """omega'gamma+ and omega'gamma- at the points of (15), for each pair."""
+        """See MetricPosterior."""
         points = equations.laplace_points(self.mean, self.covariance, features)
         plus, minus = (np.einsum("ij,ij->i", features, point) for point in points)
         return plus, minus
 
     def sample(self, n_samples: int, rng: np.random.RandomState) -> Array:
-        """Draw weights, shape (n_samples, 1 + n_basis)."""
-        # Not Cholesky: the covariance of a point estimate is zero.
-        values, vectors = np.linalg.eigh(self.covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        noise = rng.standard_normal((n_samples, len(self.mean)))
-        return np.asarray(self.mean + noise @ root.T)
+        """See MetricPosterior."""
+        return _gaussian_draws(self.mean, self.covariance, n_samples, rng)
+
+    def matrix(self, weights: Array) -> Array:
+        """See MetricPosterior."""
+        return np.diag(weights[1:])
+
+
+@dataclass(frozen=True)
+class MatrixPosterior(MetricPosterior):
+    """Belief about the whole symmetric matrix; `features` are the gaps themselves.
+
+    Its parameters are the threshold, the scale of the prior's centre and the free
+    matrix (see MatrixPrior). `mean` and `covariance` speak of the threshold and the
+    entries of the matrix as equations.matrix_features orders them.
+    """
+
+    prior: MatrixPrior
+    parameters: Array  # (2 + n_entries,): means of threshold, scale, free entries
+
+    @cached_property
+    def centre(self) -> Array:
+        """The mean matrix A."""
+        free = equations.symmetric_matrix(self.parameters[2:], len(self.prior.centre))
+        return free + self.parameters[1] * np.diag(self.prior.centre)
+
+    @property
+    def threshold(self) -> float:
+        """See MetricPosterior."""
+        return float(self.parameters[0])
+
+    def latent(self, features: Array) -> tuple[Array, Array]:
+        """See MetricPosterior."""
+        variance = self._variance(features, with_threshold=True)
+        return self.latent_mean(features), variance
+
+    def latent_mean(self, features: Array) -> Array:
+        """See MetricPosterior."""
+        return equations.quadratic_form(features, self.centre) - self.threshold
+
+    def squared_distance(self, features: Array) -> tuple[Array, Array]:
+        """See MetricPosterior."""
+        mean = equations.quadratic_form(features, self.centre)
+        return mean, self._variance(features, with_threshold=False)
+
+    def laplace_latent(self, features: Array) -> tuple[Array, Array]:
+        """See MetricPosterior; a matrix has no entries to clip."""
+        mean, variance = self.latent(features)
+        p_plus, p_minus = equations.laplace_slopes(mean)
+        return mean - p_plus * variance, mean + p_minus * variance
+
+    @property
+    def mean(self) -> Array:  # type: ignore[override]
+        """See MetricPosterior."""
+        return self._entries(self.parameters[None])[0]
+
+    @property
+    def covariance(self) -> Array:  # type: ignore[override]
+        """See MetricPosterior; of as many rows as the matrix has entries."""
+        # Both maps are linear: apply one to the rows, then to the columns.
+        half = self._entries(self._parameter_covariance())
+        return self._entries(half.T)
+
+    def sample(self, n_samples: int, rng: np.random.RandomState) -> Array:
+        """See MetricPosterior."""
+        return self._entries(self._parameter_draws(n_samples, rng))
+
+    def matrix(self, weights: Array) -> Array:
+        """See MetricPosterior."""
+        return equations.symmetric_matrix(weights[1:], len(self.prior.centre))
+
+    def _entries(self, parameters: Array) -> Array:
+        """Threshold and matrix entries of rows of parameters."""
+        centre = matrix_entries(np.diag(self.prior.centre))
+        entries = parameters[:, 2:] + parameters[:, 1:2] * centre
+        return np.column_stack([parameters[:, 0], entries])
+
+    def _variance(self, gaps: Array, *, with_threshold: bool) -> Array:
+        raise NotImplementedError
+
+    def _parameter_covariance(self) -> Array:
+        raise NotImplementedError
+
+    def _parameter_draws(self, n_samples: int, rng: np.random.RandomState) -> Array:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class EntryPosterior(MatrixPosterior):
+    """The whole matrix by the covariance of its parameters: for many pairs."""
+
+    parameter_covariance: Array
+
+    def _variance(self, gaps: Array, *, with_threshold: bool) -> Array:
+        features = parameter_features(self.prior, gaps)
+        covariance = self.parameter_covariance
+        if not with_threshold:
+            features, covariance = features[:, 1:], covariance[1:, 1:]
+        zeros = np.zeros(len(covariance))
+        return np.maximum(equations.latent_moments(features, zeros, covariance)[1], 0.0)
+
+    def latent_covariance(self, features: Array) -> Array:
+        """See MetricPosterior."""
+        given = parameter_features(self.prior, features)
+        return np.asarray(given @ self.parameter_covariance @ given.T)
+
+    def _parameter_covariance(self) -> Array:
+        return self.parameter_covariance
+
+    def _parameter_draws(self, n_samples: int, rng: np.random.RandomState) -> Array:
+        return _gaussian_draws(
+            self.parameters, self.parameter_covariance, n_samples, rng
+        )
+
+
+@dataclass(frozen=True)
+class PairPosterior(MatrixPosterior):
+    """The whole matrix by the labelled pairs themselves: for few pairs.
+
+    The covariance is the prior's less what the pairs took away: the covariance of f
+    shrinks by (root C)'(root C), with root = B^(-1/2) diag(half).
+    """
+
+    gaps: Array  # (n_pairs, n_basis)
+    inverse_root: Array  # (n_pairs, n_pairs): B^(-1/2), lower triangular
+    half: Array  # (n_pairs,): square roots of the curvatures
+
+    def _variance(self, gaps: Array, *, with_threshold: bool) -> Array:
+        cross = self.prior.covariance(self.gaps, gaps, with_threshold=with_threshold)
+        known = self.inverse_root @ (self.half[:, None] * cross)
+        before = self.prior.variance(gaps, with_threshold=with_threshold)
+        return np.maximum(before - np.einsum("ij,ij->j", known, known), 0.0)
+
+    def latent_covariance(self, features: Array) -> Array:
+        """See MetricPosterior."""
+        cross = self.prior.covariance(self.gaps, features, with_threshold=True)
+        known = self.inverse_root @ (self.half[:, None] * cross)
+        before = self.prior.covariance(features, features, with_threshold=True)
+        return np.asarray(before - known.T @ known)
+
+    def _parameter_covariance(self) -> Array:
+        variance = self.prior.parameter_variance
+        cross = parameter_features(self.prior, self.gaps) * variance
+        known = self.inverse_root @ (self.half[:, None] * cross)
+        return np.diag(variance) - known.T @ known
+
+    def _parameter_draws(self, n_samples: int, rng: np.random.RandomState) -> Array:
+        """Draw from the prior and correct by the pairs: Matheron's rule."""
+        variance = self.prior.parameter_variance
+        features = parameter_features(self.prior, self.gaps)
+        draws = np.sqrt(variance) * rng.standard_normal((n_samples, len(variance)))
+        noise = rng.standard_normal((n_samples, len(self.gaps)))
+        # half (f + noise / half) = half f + noise: no division by zero.
+        surprise = draws @ features.T * self.half + noise
+        inner = surprise @ self.inverse_root.T @ self.inverse_root
+        correction = (inner * self.half) @ (features * variance)
+        return np.asarray(self.parameters + draws - correction)
+
+
+def parameter_features(prior: MatrixPrior, gaps: Array) -> Array:
+    """What threshold, scale and free entries are multiplied by: f is linear in them."""
+    return np.column_stack(
+        [
+            -np.ones(len(gaps)),
+            prior.squared_distance(gaps),
+            equations.matrix_features(gaps),
+        ]
+    )
+
+
+def matrix_entries(matrix: Array) -> Array:
+    """Entries of a symmetric matrix as equations.matrix_features orders them."""
+    rows, columns = np.triu_indices(len(matrix))
+    factor = np.where(rows == columns, 1.0, np.sqrt(2))
+    return np.asarray(matrix[rows, columns] * factor)
+
+
+def _gaussian_draws(
+    mean: Array, covariance: Array, n_samples: int, rng: np.random.RandomState
+) -> Array:
+    # Not Cholesky: the covariance of a point estimate is zero.
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    noise = rng.standard_normal((n_samples, len(mean)))
+    return np.asarray(mean + noise @ root.T)

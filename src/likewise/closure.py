@@ -1,0 +1,434 @@
+"""What the answers imply: same is transitive, different is inherited.
+
+If a=b and b=c then a=c; if a=b and b#c then a#c. Here are the components of items
+joined by "same", which components were told apart, and which answers disagree.
+Nothing here knows about distances, and nothing here chooses what to ask.
+"""
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.pairs import pair_at
+
+Pairs = NDArray[np.intp]
+SAME, DIFFERENT, UNSURE = 1, -1, 0
+BLOCK = 1_000_000  # numbers held at once while shared opponents are summed
+
+
+class Contradiction(NamedTuple):
+    """The shortest cycle of answers that disagree: one "different", the rest "same"."""
+
+    pairs: Pairs  # (n_answers, 2), in the order of the cycle; the "different" is last
+    labels: NDArray[np.int8]  # (n_answers,)
+
+
+class _Join(NamedTuple):
+    """What it takes to undo a join: the component that went into a larger one."""
+
+    small: int
+    large: int
+    moved: list[int]  # the items of the small one
+    opponents: dict[int, int]  # the opponents of the small one
+
+
+class _Lookup(NamedTuple):
+    """The state as sorted arrays, for questions about many pairs at once."""
+
+    answered: NDArray[np.int64]  # keys of the answered pairs, sorted
+    labels: NDArray[np.int8]  # their labels
+    apart: NDArray[np.int64]  # keys (a, b) and (b, a) of opposed clean components
+    first: NDArray[np.int64]  # where the keys of component a begin in `apart`
+    size: NDArray[np.int64]  # items of each component
+    opposed: NDArray[np.int64]  # items known to differ from each component
+    clean: NDArray[np.bool_]  # components whose answers agree
+
+
+class _Blocks(NamedTuple):
+    """Sets of known pairs: one component by itself, or two that are opposed."""
+
+    one: Pairs
+    other: Pairs
+    n_pairs: NDArray[np.int64]
+    labels: NDArray[np.int8]
+    order: Pairs  # items, sorted by component
+    first: Pairs  # where each component begins in `order`
+    size: NDArray[np.int64]
+
+    def pairs(self, block: Pairs, place: NDArray[np.int64]) -> Pairs:
+        """The pairs at these places of these blocks, i < j."""
+        a, b = self.one[block], self.other[block]
+        within = np.empty((len(block), 2), dtype=np.intp)
+        across = a != b
+        width = self.size[b[across]]
+        within[across] = np.column_stack(np.divmod(place[across], width))
+        for size in np.unique(self.size[a[~across]]):
+            chosen = ~across & (self.size[a] == size)
+            within[chosen] = pair_at(place[chosen], int(size))
+        rows = np.column_stack([self.first[a], self.first[b]]) + within
+        return np.sort(self.order[rows], axis=1)
+
+
+class Closure:
+    """The answers about `n_items` items and all that follows from them.
+
+    Each answer costs about constant time: the smaller component moves into the
+    larger. A later answer about the same pair replaces the earlier one; "unsure" is
+    kept in the history and changes nothing. An answer that disagrees with others is
+    kept too, and until it is settled nothing is implied by the component it is in.
+
+    Examples
+    --------
+    >>> closure = Closure(4)
+    >>> closure.tell(0, 1, +1)
+    >>> closure.tell(1, 2, -1)
+    >>> closure.relation(0, 2)
+    -1
+    >>> closure.n_known(), closure.n_answered()
+    (3, 2)
+    """
+
+    def __init__(self, n_items: int) -> None:
+        self.n_items = n_items
+        self._history: list[tuple[int, int, int]] = []
+        self._lookup: _Lookup | None = None
+        self._reset()
+
+    def tell(self, i: int, j: int, label: int) -> None:
+        """Take in one answer: +1 same, -1 different, 0 unsure."""
+        i, j = (int(i), int(j)) if i < j else (int(j), int(i))
+        told = self._answers.get((i, j))
+        self._history.append((i, j, int(label)))
+        if label == UNSURE or label == told:
+            self._trail.append(None)
+        elif told is None:
+            self._answers[i, j] = int(label)
+            self._trail.append(self._apply(i, j, label))
+        else:
+            self._replay()
+        self._lookup = None
+
+    def undo(self, n_answers: int = 1) -> None:
+        """Take the last answers back, as if they had never been given."""
+        for _ in range(n_answers):
+            i, j, _label = self._history.pop()
+            step = self._trail.pop()
+            if (i, j) in self._replaced:
+                self._replay()
+            elif step is not None:
+                del self._answers[i, j]
+                self._take_back(i, j, step)
+        self._lookup = None
+
+    def relation(self, i: int, j: int) -> int:
+        """Return +1 or -1 for a pair that was answered or is implied, else 0."""
+        told = self._answers.get((i, j) if i < j else (j, i))
+        if told is not None:
+            return told
+        a, b = int(self._component[i]), int(self._component[j])
+        if not (self._is_clean(a) and self._is_clean(b)):
+            return UNSURE
+        if a == b:
+            return SAME
+        return DIFFERENT if b in self._opponents[a] else UNSURE
+
+    def relations(self, pairs: Pairs) -> NDArray[np.int8]:
+        """Return `relation` of each pair, shape (n_pairs,)."""
+        known = self._implied(pairs)
+        look = self._look()
+        keys = self._pair_keys(pairs)
+        was_answered, place = _find(look.answered, keys)
+        known[was_answered] = look.labels[place[was_answered]]
+        return known
+
+    def is_answered(self, pairs: Pairs) -> NDArray[np.bool_]:
+        """Tell which pairs have an answer of their own, shape (n_pairs,)."""
+        return _find(self._look().answered, self._pair_keys(pairs))[0]
+
+    def components(self) -> Pairs:
+        """Return the component of each item, shape (n_items,); equal means joined."""
+        return self._component.copy()
+
+    def is_contradicted(self) -> NDArray[np.bool_]:
+        """Tell which items are in a component whose answers disagree, (n_items,)."""
+        disagreeing: NDArray[np.bool_] = ~self._look().clean[self._component]
+        return disagreeing
+
+    def n_answered(self) -> int:
+        """Count the pairs that have an answer, "unsure" aside."""
+        return len(self._answers)
+
+    def n_known(self) -> int:
+        """Count the pairs answered or implied, without listing them."""
+        look = self._look()
+        size = look.size[look.clean]
+        within = int((size * (size - 1)).sum()) // 2
+        across = int((look.size * look.opposed)[look.clean].sum()) // 2
+        answered = self._pairs_of(look.answered)
+        implied = self._implied(answered) != 0
+        return within + across + int((~implied).sum())
+
+    def implied_pairs(
+        self, limit: int | None, rng: np.random.RandomState
+    ) -> tuple[Pairs, NDArray[np.int8], int]:
+        """Pairs known without an answer of their own, their labels, and how many.
+
+        At most `limit` of them, drawn at random; all if None.
+        """
+        blocks = self._blocks()
+        ends = np.cumsum(blocks.n_pairs)
+        n_all = int(ends[-1]) if len(ends) else 0
+        number = np.arange(n_all)
+        if limit is not None and n_all > 2 * limit:
+            number = np.unique(rng.randint(0, n_all, 2 * limit))
+        block = np.searchsorted(ends, number, side="right")
+        pairs = blocks.pairs(block, number - (ends - blocks.n_pairs)[block])
+        is_new = ~self.is_answered(pairs)
+        pairs, labels = pairs[is_new], blocks.labels[block[is_new]]
+        if limit is not None and len(pairs) > limit:
+            kept = rng.permutation(len(pairs))[:limit]
+            pairs, labels = pairs[kept], labels[kept]
+        return pairs, labels, self.n_known() - self.n_answered()
+
+    def _blocks(self) -> "_Blocks":
+        """Components by themselves and against their opponents, clean ones only."""
+        look = self._look()
+        order = np.argsort(self._component, kind="stable")
+        first = np.searchsorted(self._component[order], np.arange(self.n_items))
+        alone = np.flatnonzero(look.clean & (look.size > 1))
+        one, other = np.divmod(look.apart, self.n_items)
+        once = one < other
+        a, b = np.r_[alone, one[once]], np.r_[alone, other[once]]
+        n_within = look.size[alone] * (look.size[alone] - 1) // 2
+        n_across = look.size[one[once]] * look.size[other[once]]
+        labels = np.repeat(
+            np.array([SAME, DIFFERENT], np.int8), [len(alone), int(once.sum())]
+        )
+        return _Blocks(a, b, np.r_[n_within, n_across], labels, order, first, look.size)
+
+    def gain(self, pairs: Pairs, label: int) -> NDArray[np.int64]:
+        """Count the pairs that this answer to each pair would newly settle.
+
+        "Different" settles all pairs between the two components. "Same" settles
+        these too, and each component inherits the other's opponents. A pair that
+        touches a contradiction would settle only itself; a known pair nothing.
+        """
+        look = self._look()
+        a, b = self._component[pairs[:, 0]], self._component[pairs[:, 1]]
+        newly = look.size[a] * look.size[b]
+        if label == SAME:
+            shared = self._shared_opponents(a, b)
+            newly = newly + look.size[a] * (look.opposed[b] - shared)
+            newly += look.size[b] * (look.opposed[a] - shared)
+        newly = np.where(look.clean[a] & look.clean[b], newly, 1)
+        return np.where(self.relations(pairs) == 0, newly, 0)
+
+    def contradictions(self) -> list[Contradiction]:
+        """Return the shortest disagreeing cycle of each "different" within "same"."""
+        inside = [
+            pair
+            for pair, label in self._answers.items()
+            if label == DIFFERENT and self._is_joined(*pair)
+        ]
+        joined = self._neighbours() if inside else {}
+        return [_cycle(_shortest_path(joined, i, j)) for i, j in inside]
+
+    def _reset(self) -> None:
+        """Forget all that was derived from the history."""
+        self._component = np.arange(self.n_items)
+        self._members: dict[int, list[int]] = {i: [i] for i in range(self.n_items)}
+        # Answers "different" between two components; within one, a contradiction.
+        self._opponents: list[dict[int, int]] = [{} for _ in range(self.n_items)]
+        self._answers: dict[tuple[int, int], int] = {}
+        self._replaced: set[tuple[int, int]] = set()
+        self._trail: list[_Join | int | None] = []
+
+    def _replay(self) -> None:
+        """Derive everything anew; only a replaced answer makes this necessary."""
+        self._reset()
+        holds: dict[tuple[int, int], int] = {}  # which answer a pair's label is from
+        for place, (i, j, label) in enumerate(self._history):
+            if label != UNSURE and label != self._answers.get((i, j)):
+                if (i, j) in holds:
+                    self._replaced.add((i, j))
+                holds[i, j] = place
+                self._answers[i, j] = label
+        for place, (i, j, label) in enumerate(self._history):
+            in_force = holds.get((i, j)) == place
+            self._trail.append(self._apply(i, j, label) if in_force else None)
+
+    def _apply(self, i: int, j: int, label: int) -> _Join | int | None:
+        """Join or oppose two components; return what undoing it needs."""
+        a, b = int(self._component[i]), int(self._component[j])
+        if label == DIFFERENT:
+            self._oppose(a, b, 1)
+            return DIFFERENT
+        return SAME if a == b else self._join(a, b)
+
+    def _take_back(self, i: int, j: int, step: _Join | int) -> None:
+        if isinstance(step, _Join):
+            self._split(step)
+        elif step == DIFFERENT:
+            self._oppose(int(self._component[i]), int(self._component[j]), -1)
+
+    def _oppose(self, a: int, b: int, n_answers: int) -> None:
+        """Add (or with a negative count take away) answers "different" between."""
+        for one, other in {(a, b), (b, a)}:
+            total = self._opponents[one].get(other, 0) + n_answers
+            self._opponents[one][other] = total
+            if total == 0:
+                del self._opponents[one][other]
+
+    def _join(self, a: int, b: int) -> _Join:
+        """Move the component that is cheaper to move into the other."""
+        small, large = (a, b) if self._weight(a) < self._weight(b) else (b, a)
+        join = _Join(small, large, self._members.pop(small), self._opponents[small])
+        self._opponents[small] = {}
+        self._members[large] += join.moved
+        self._component[join.moved] = large
+        for other, n_answers in join.opponents.items():
+            if other != small:
+                del self._opponents[other][small]
+            self._oppose(large, large if other == small else other, n_answers)
+        return join
+
+    def _split(self, join: _Join) -> None:
+        """Undo a join; everything after it was undone before."""
+        small, large = join.small, join.large
+        for other, n_answers in join.opponents.items():
+            self._oppose(large, large if other == small else other, -n_answers)
+            if other != small:
+                self._opponents[other][small] = n_answers
+        del self._members[large][-len(join.moved) :]
+        self._members[small] = join.moved
+        self._opponents[small] = join.opponents
+        self._component[join.moved] = small
+
+    def _weight(self, a: int) -> int:
+        return len(self._members[a]) + len(self._opponents[a])
+
+    def _is_clean(self, a: int) -> bool:
+        return a not in self._opponents[a]
+
+    def _is_joined(self, i: int, j: int) -> bool:
+        return bool(self._component[i] == self._component[j])
+
+    def _neighbours(self) -> dict[int, list[int]]:
+        """Return for each item the items it was answered to be the same as."""
+        joined: dict[int, list[int]] = {}
+        for (i, j), label in self._answers.items():
+            if label == SAME:
+                joined.setdefault(i, []).append(j)
+                joined.setdefault(j, []).append(i)
+        return joined
+
+    def _look(self) -> _Lookup:
+        """Return the state as arrays, made once after each change."""
+        if self._lookup is None:
+            self._lookup = self._make_lookup()
+        return self._lookup
+
+    def _make_lookup(self) -> _Lookup:
+        size = np.bincount(self._component, minlength=self.n_items)
+        clean = np.array([self._is_clean(a) for a in range(self.n_items)], dtype=bool)
+        apart = np.sort(self._apart_keys(clean))
+        one, other = np.divmod(apart, self.n_items)
+        opposed = np.bincount(one, size[other], self.n_items).astype(np.int64)
+        first = np.searchsorted(apart, np.arange(self.n_items + 1) * self.n_items)
+        answered = np.array(list(self._answers), dtype=np.intp).reshape(-1, 2)
+        keys = self._pair_keys(answered)
+        labels = np.fromiter(self._answers.values(), np.int8, len(keys))
+        order = np.argsort(keys)
+        return _Lookup(keys[order], labels[order], apart, first, size, opposed, clean)
+
+    def _apart_keys(self, clean: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.array(
+            [
+                a * self.n_items + b
+                for a in self._members
+                if clean[a]
+                for b in self._opponents[a]
+                if clean[b]
+            ],
+            dtype=np.int64,
+        )
+
+    def _implied(self, pairs: Pairs) -> NDArray[np.int8]:
+        """Return what the components say of each pair, its own answer aside."""
+        look = self._look()
+        a, b = self._component[pairs[:, 0]], self._component[pairs[:, 1]]
+        known = np.zeros(len(pairs), dtype=np.int8)
+        known[_find(look.apart, a * self.n_items + b)[0]] = DIFFERENT
+        known[(a == b) & look.clean[a]] = SAME
+        return known
+
+    def _shared_opponents(self, a: Pairs, b: Pairs) -> NDArray[np.int64]:
+        """Count the items known to differ from both of two components."""
+        first = self._look().first
+        degree = first[1:] - first[:-1]
+        swap = degree[a] > degree[b]  # walk through the shorter list of the two
+        a, b = np.where(swap, b, a), np.where(swap, a, b)
+        shared = np.zeros(len(a), dtype=np.int64)
+        places = np.flatnonzero(degree[a])
+        steps = np.cumsum(degree[a[places]]) // BLOCK
+        for block in np.split(places, np.flatnonzero(np.diff(steps)) + 1):
+            shared[block] = self._sum_shared(a[block], b[block], degree[a[block]])
+        return shared
+
+    def _sum_shared(
+        self, a: Pairs, b: Pairs, degree: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Look up each opponent of a, `degree` of them, among the opponents of b."""
+        look = self._look()
+        row = np.repeat(np.arange(len(a)), degree)
+        within = np.arange(len(row)) - np.repeat(np.cumsum(degree) - degree, degree)
+        opponent = look.apart[look.first[a[row]] + within] % self.n_items
+        is_shared = _find(look.apart, b[row] * self.n_items + opponent)[0]
+        items = np.bincount(row, look.size[opponent] * is_shared, len(a))
+        return items.astype(np.int64)
+
+    def _pair_keys(self, pairs: Pairs) -> NDArray[np.int64]:
+        """Number each pair, the same for (i, j) and (j, i)."""
+        low, high = np.sort(pairs.astype(np.int64), axis=1).T
+        keys: NDArray[np.int64] = low * self.n_items + high
+        return keys
+
+    def _pairs_of(self, keys: NDArray[np.int64]) -> Pairs:
+        return np.column_stack(np.divmod(keys, self.n_items)).astype(np.intp)
+
+
+def _find(
+    keys: NDArray[np.int64], wanted: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """Tell which wanted keys are among the sorted keys, and where."""
+    if len(keys) == 0:
+        return np.zeros(len(wanted), dtype=bool), np.zeros(len(wanted), dtype=np.intp)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return keys[place] == wanted, place
+
+
+def _shortest_path(joined: dict[int, list[int]], start: int, end: int) -> list[int]:
+    """Return the items on a shortest way from start to end, breadth first."""
+    came_from = {start: start}
+    waiting = deque([start])
+    while end not in came_from:
+        item = waiting.popleft()
+        for neighbour in joined[item]:
+            if neighbour not in came_from:
+                came_from[neighbour] = item
+                waiting.append(neighbour)
+    path = [end]
+    while path[-1] != start:
+        path.append(came_from[path[-1]])
+    return path[::-1]
+
+
+def _cycle(path: list[int]) -> Contradiction:
+    """Close a path of answers "same" with the "different" between its ends."""
+    around = np.array(path, dtype=np.intp)
+    pairs = np.sort(np.column_stack([around, np.roll(around, -1)]), axis=1)
+    labels = np.full(len(path), SAME, dtype=np.int8)
+    labels[-1] = DIFFERENT
+    return Contradiction(pairs, labels)

@@ -1,0 +1,203 @@
+"""The metric before any answer: Euclidean, or learned from the items' neighbours.
+
+Knows items and coordinates, never labels.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse import csr_array, diags_array
+
+from likewise import equations
+from likewise.basis import Basis
+
+Array = NDArray[np.float64]
+
+PRIORS = ("unit", "unlabelled")
+# Neighbours are found among all items up to this many, then among so many drawn.
+MAX_ITEMS = 20_000
+N_NEIGHBOURS = 10
+N_STEPS = 3
+N_ROUNDS = 6
+BLOCK_ROWS = 512
+# Whitening divides by variances; this share of their mean is added first.
+RIDGE = 0.1
+
+
+@dataclass(frozen=True)
+class WeightPrior:
+    """Independent Gaussians over the threshold and one weight a basis vector: (7)."""
+
+    mean: Array  # (1 + n_basis,)
+    precision: Array  # (1 + n_basis,)
+
+    def with_precision(self, precision: float) -> Self:
+        """The same prior, held as firmly as `precision` says."""
+        return replace(self, precision=np.full(len(self.mean), precision))
+
+
+@dataclass(frozen=True)
+class MatrixPrior:
+    """Gaussian over the whole matrix: scale * centre + free matrix, and a threshold.
+
+    The scale of the centre and the threshold are left wide open; `precision` says how
+    firmly the free matrix is held at zero.
+    """
+
+    centre: Array  # (n_basis,): the diagonal of A_0, which has nothing beside it
+    mean: float  # gamma_0
+    precision: float  # delta
+
+    @property
+    def threshold(self) -> tuple[float, float]:
+        """Mean and deviation of the threshold."""
+        return 2.0 * self.mean, 4.0
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Mean and deviation of the scale of the centre."""
+        return 4.0 * self.mean, 4.0
+
+    def with_precision(self, precision: float) -> Self:
+        """The same prior, held as firmly as `precision` says."""
+        return replace(self, precision=precision)
+
+    @property
+    def parameter_mean(self) -> Array:
+        """Means of threshold, scale and the entries of the free matrix."""
+        return np.r_[self.threshold[0], self.scale[0], np.zeros(self._n_entries)]
+
+    @property
+    def parameter_variance(self) -> Array:
+        """Variances of threshold, scale and the entries of the free matrix."""
+        free = np.full(self._n_entries, 1 / self.precision)
+        return np.r_[self.threshold[1] ** 2, self.scale[1] ** 2, free]
+
+    @property
+    def _n_entries(self) -> int:
+        return len(self.centre) * (len(self.centre) + 1) // 2
+
+    def squared_distance(self, gaps: Array) -> Array:
+        """u'A_0u of each pair, before it is scaled."""
+        return np.asarray(gaps**2 @ self.centre)
+
+    def latent(self, gaps: Array) -> Array:
+        """Prior mean of f for each pair."""
+        return self.scale[0] * self.squared_distance(gaps) - self.threshold[0]
+
+    def covariance(self, gaps: Array, others: Array, *, with_threshold: bool) -> Array:
+        """Prior covariance of f (or of the squared distance) between pairs."""
+        result = np.asarray(gaps @ others.T)
+        result *= result
+        result /= self.precision
+        result += np.outer(
+            self.scale[1] ** 2 * self.squared_distance(gaps),
+            self.squared_distance(others),
+        )
+        return result + self.threshold[1] ** 2 if with_threshold else result
+
+    def variance(self, gaps: Array, *, with_threshold: bool) -> Array:
+        """The diagonal of `covariance`."""
+        free = np.einsum("ij,ij->i", gaps, gaps) ** 2 / self.precision
+        scaled = (self.scale[1] * self.squared_distance(gaps)) ** 2
+        return free + scaled + (self.threshold[1] ** 2 if with_threshold else 0.0)
+
+
+def matrix_frame(basis: Basis, metric: Array, mean: float) -> tuple[Basis, MatrixPrior]:
+    """Coordinates half way between the items' unit and the prior metric's.
+
+    There the prior metric is diagonal, and a free matrix as large in every direction
+    is one that the prior metric finds likely and unit distance too.
+    """
+    values, vectors = eigh(metric)
+    values = np.maximum(values, 0.0)
+    half_way = (1 + values) / 2
+    basis = basis.stretched(vectors * np.sqrt(half_way))
+    return basis, MatrixPrior(values / half_way, mean, 1.0)
+
+
+def unlabelled_metric(
+    coordinates: Array, item_weights: Array, rng: np.random.RandomState
+) -> Array:
+    """A_0 of mean squared distance 1, from neighbours among the items.
+
+    A direction counts as much as neighbours agree along it: whiten the items, smooth
+    each whitened direction over the neighbour graph, and weigh it by the share of its
+    variance that is left. Neighbours are found in the plain coordinates first, then
+    anew in the metric that came out.
+    """
+    if len(coordinates) > MAX_ITEMS:
+        rows = rng.permutation(len(coordinates))[:MAX_ITEMS]
+        coordinates, item_weights = coordinates[rows], item_weights[rows]
+    whitening = _whitening(coordinates, item_weights)
+    white = coordinates @ whitening
+    mapped, factor = coordinates, np.eye(coordinates.shape[1])
+    for _ in range(N_ROUNDS):
+        factor = _agreement_map(white, mapped, item_weights)
+        mapped = white @ factor
+        unit = np.sqrt(2 * _total_variance(mapped, item_weights)) or 1.0
+        factor, mapped = factor / unit, mapped / unit
+    factor = whitening @ factor
+    return np.asarray(factor @ factor.T)
+
+
+def _whitening(coordinates: Array, item_weights: Array) -> Array:
+    """A map to coordinates whose second moments are the identity, nearly."""
+    moments = (coordinates * item_weights[:, None]).T @ coordinates
+    size = len(moments)
+    ridge = RIDGE * np.trace(moments) / size or 1.0
+    values, vectors = eigh(moments + ridge * np.eye(size))
+    return np.asarray(vectors / np.sqrt(values))
+
+
+def _agreement_map(white: Array, mapped: Array, item_weights: Array) -> Array:
+    """A factor of A_0 in the whitened coordinates; neighbours by `mapped`."""
+    walk = _neighbour_walk(mapped)
+    smooth = white
+    for _ in range(N_STEPS):
+        smooth = walk @ smooth
+    smooth = smooth - np.average(smooth, axis=0, weights=item_weights)
+    shares, vectors = eigh((smooth * item_weights[:, None]).T @ smooth)
+    shares = np.clip(shares, 0.0, 1.0)
+    return np.asarray(vectors * np.sqrt(equations.agreement_weights(shares)))
+
+
+def _neighbour_walk(mapped: Array) -> csr_array:
+    """One step of a random walk: to any neighbour, as likely as another.
+
+    Two items are neighbours if either is among the other's nearest.
+    """
+    n_items = len(mapped)
+    nearest = _nearest(mapped, min(N_NEIGHBOURS, n_items - 1))
+    starts = np.repeat(np.arange(n_items), nearest.shape[1])
+    graph = csr_array(
+        (np.ones(nearest.size), (starts, nearest.ravel())), shape=(n_items, n_items)
+    )
+    graph = graph.maximum(graph.T)
+    return csr_array(diags_array(1.0 / graph.sum(axis=1)) @ graph)
+
+
+def _nearest(mapped: Array, n_neighbours: int) -> NDArray[np.intp]:
+    """Rows of the nearest other items, in blocks of single precision."""
+    Z = mapped.astype(np.float32)
+    norms = np.einsum("ij,ij->i", Z, Z)
+    nearest = np.empty((len(Z), n_neighbours), dtype=np.intp)
+    for start in range(0, len(Z), BLOCK_ROWS):
+        block = Z[start : start + BLOCK_ROWS] @ Z.T
+        block *= -2
+        block += norms
+        rows = np.arange(len(block))
+        block[rows, start + rows] = np.inf
+        found = np.argpartition(block, n_neighbours - 1, axis=1)[:, :n_neighbours]
+        nearest[start : start + BLOCK_ROWS] = found
+    return nearest
+
+
+def _total_variance(mapped: Array, item_weights: Array) -> float:
+    centred = mapped - np.average(mapped, axis=0, weights=item_weights)
+    return float(item_weights @ (centred**2).sum(axis=1)) / max(
+        item_weights.sum() - 1, 1.0
+    )
