@@ -43,7 +43,7 @@ def make_project(path, seed=1, names=None):
             {
                 "kind": "text",
                 "seed": seed,
-                "acquisition": "entropy",
+                "acquisition": "batch",
                 "likewise": "0",
                 "created": "2026-01-01T00:00:00.000+00:00",
             },

@@ -3,6 +3,7 @@
 import csv
 import json
 
+import numpy as np
 import pytest
 
 from likewise import InputError, StoreError
@@ -10,8 +11,6 @@ from likewise.app.exchange import answer_rows, read_answers, read_links, write_a
 from likewise.app.project import Project
 from likewise.app.writer import Writer
 from tests.app.test_project import run, say
-
-import numpy as np
 
 
 @pytest.fixture
@@ -127,7 +126,7 @@ def people(tmp_path):
     with Writer(path) as writer:
         for number, fields in enumerate(records):
             writer.add(f"row {number}", fields=fields)
-        settings = {"kind": "row", "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": "row", "seed": 1, "acquisition": "batch"}
         writer.finish(np.eye(3), settings)
     with Project.open(path) as project:
         yield project

@@ -36,7 +36,7 @@ def test_the_same_question_until_it_is_answered(path):
 
 
 def test_a_seed_gives_the_same_questions_again(tmp_path):
-    """Two files with one seed and the same answers ask the same; another seed differs."""
+    """One seed and the same answers: the same questions. Another seed: others."""
     asked = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         with Project.open(make_project(tmp_path / name, seed)) as project:
@@ -187,7 +187,7 @@ def test_the_pool_runs_out_gracefully(tmp_path):
     with Writer(path) as writer:
         for name in "abc":
             writer.add(name)
-        settings = {"kind": "text", "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": "text", "seed": 1, "acquisition": "batch"}
         writer.finish(np.eye(3), settings)
     with Project.open(path) as project:
         for _ in range(3):

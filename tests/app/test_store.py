@@ -41,7 +41,7 @@ def test_vectors_come_back_as_float32_across_blocks(tmp_path):
     with Writer(tmp_path / "big.likewise") as writer:
         for number in range(5000):
             writer.add(str(number))
-        writer.finish(X, {"kind": "text", "seed": 1, "acquisition": "entropy"})
+        writer.finish(X, {"kind": "text", "seed": 1, "acquisition": "batch"})
 
     with Store.open(tmp_path / "big.likewise") as store:
         n_blocks = store._connection.execute("SELECT count(*) FROM vectors").fetchone()
@@ -145,7 +145,8 @@ def old_file(path):
     database.execute("DELETE FROM migrations WHERE number > 1")
     database.execute("PRAGMA user_version = 1")
     database.execute(
-        "INSERT INTO answers VALUES (1, 1, NULL, 2, 3, -1, 'ada', '', 1.0, 0, 'imported')"
+        "INSERT INTO answers VALUES"
+        " (1, 1, NULL, 2, 3, -1, 'ada', '', 1.0, 0, 'imported')"
     )
     return database
 

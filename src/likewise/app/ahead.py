@@ -3,13 +3,12 @@
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import LikewiseError
-from likewise.app.learner import Learner
+from likewise import ActiveMetric, LikewiseError
 from likewise.app.records import Question
 
 # Seconds to wait first, so that the question just given is drawn without delay.
@@ -23,8 +22,15 @@ Key = tuple[Any, ...]  # state, annotator, pair and label
 class Ready:
     """A learner that has been told an answer, and what it asks then."""
 
-    learner: Learner
+    learner: ActiveMetric
     pair: Pair | None
+
+
+class Following(NamedTuple):
+    """A question computed ahead, and whether all answers were known then."""
+
+    pair: Pair | None
+    is_exact: bool
 
 
 class Turn:
@@ -44,7 +50,7 @@ class Turn:
                 future.cancel()
 
     def follow(
-        self, key: Key, learner: Learner, elsewhere: NDArray[np.intp]
+        self, key: Key, learner: ActiveMetric, elsewhere: NDArray[np.intp]
     ) -> Ready | None:
         """Compute what is asked after one answer, unless another one was given."""
         self.is_over.wait(HEAD_START)
@@ -63,11 +69,11 @@ class Ahead:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="ahead")
         self._turns: dict[str, Turn] = {}
-        self._next: dict[str, Pair | None] = {}
+        self._next: dict[str, Following] = {}
 
     def prepare(
         self,
-        learner: Learner,
+        learner: ActiveMetric,
         state: tuple[int, int],
         question: Question,
         elsewhere: NDArray[np.intp],
@@ -105,12 +111,12 @@ class Ahead:
             return None  # the caller computes it again, and reports it
         if ready is None:
             return None
-        self._next[name] = ready.pair
+        self._next[name] = Following(ready.pair, found == key)
         return ready if found == key else None
 
-    def next_pair(self, annotator: str) -> Pair | None:
+    def next_pair(self, annotator: str) -> Following:
         """The question computed for after the last answer; given once."""
-        return self._next.pop(annotator, None)
+        return self._next.pop(annotator, Following(None, False))
 
     def close(self) -> None:
         """Drop what has not begun and wait for the rest."""

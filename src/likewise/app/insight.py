@@ -126,7 +126,8 @@ class Insight:
             int(learner.answers_saved()),
         )
         with self._lock:
-            self._kept["verdict"] = (state, (estimate, verdict.reason, verdict.stop))
+            words = f"{'Enough' if verdict.stop else 'Go on'}: {verdict.reason}"
+            self._kept["verdict"] = (state, (estimate, words, verdict.stop))
         if self.project.state == state and not self.project.is_read_only:
             self.project.add_estimate(estimate)
         return estimate

@@ -13,9 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import InputError, StoreError
+from likewise import ActiveMetric, BayesianMetric, InputError, StoreError
 from likewise.app.ahead import Ahead
-from likewise.app.learner import Learner
 from likewise.app.records import (
     Answer,
     ClosedError,
@@ -34,6 +33,7 @@ WORDS = {label: word for word, label in LABELS.items()}
 # Up to this many items every pair may be asked; beyond, a drawn part of them.
 MAX_EXHAUSTIVE = 6000
 N_CANDIDATES = 60_000
+MAX_BASIS = 48
 MAX_NAME = 60
 # Where several people answer, one question in so many was answered by another before.
 SECOND_OPINION = 10
@@ -183,7 +183,7 @@ class Project:
         last = self._answers[-1].id if self._answers else 0
         return last, sum(answer.undone for answer in self._answers)
 
-    def learner(self) -> Learner:
+    def learner(self) -> ActiveMetric:
         """An independent copy of the learner, up to date."""
         with self.lock:
             self._sync()
@@ -325,7 +325,7 @@ class Project:
         pair = self._next_pair(annotator, elsewhere)
         if pair is None:
             return None
-        rng = np.random.RandomState([self.settings["seed"], *self.state, *pair])
+        rng = np.random.RandomState([self.settings["seed"], self.version, *pair])
         left, right = pair if rng.randint(2) else pair[::-1]
         return self.store.add_question(
             left, right, annotator, model_version=self.version, p_same=self.p_same(pair)
@@ -338,12 +338,15 @@ class Project:
         if again is not None:
             return again
         if self._ahead is not None:
-            pair = self._ahead.next_pair(annotator)
-            answered = {answer.pair for answer in self._answers if not answer.undone}
-            if pair is not None and pair not in elsewhere and pair not in answered:
-                return pair
+            pair, is_exact = self._ahead.next_pair(annotator)
+            if pair is not None and pair not in elsewhere:
+                if is_exact or pair not in self._answered():
+                    return pair
         found = self._learner.ask(1, exclude=as_pairs(elsewhere))
         return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+    def _answered(self) -> set[tuple[int, int]]:
+        return {answer.pair for answer in self._answers if not answer.undone}
 
     def _second_opinion(
         self, annotator: str, elsewhere: list[tuple[int, int]]
@@ -415,10 +418,15 @@ def _check_seconds(seconds: float | None) -> float | None:
     return round(float(seconds), 3)
 
 
-def _new_learner(X: NDArray[np.float32], settings: dict[str, Any]) -> Learner:
+def _new_learner(X: NDArray[np.float32], settings: dict[str, Any]) -> ActiveMetric:
+    metric = BayesianMetric()
+    if len(X) > MAX_EXHAUSTIVE:
+        # A prior from all neighbours, and a matrix of all features, take minutes here.
+        metric.set_params(prior="unit", n_basis=min(MAX_BASIS, X.shape[1]))
     try:
-        return Learner(
+        return ActiveMetric(
             X,
+            metric,
             acquisition=settings["acquisition"],
             candidates=_candidates(X, settings["seed"]),
             random_state=settings["seed"],

@@ -6,13 +6,12 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
 from likewise.app.project import Project
 from likewise.app.writer import Writer
 from tests.app.conftest import word_for
-
-import numpy as np
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -195,7 +194,7 @@ def test_hostile_names_are_shown_harmlessly(tmp_path, serve):
     with Writer(path) as writer:
         for name in HOSTILE:
             writer.add(name, text=name, fields={name: name})
-        settings = {"kind": "row", "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": "row", "seed": 1, "acquisition": "batch"}
         writer.finish(
             np.random.RandomState(0).normal(size=(len(HOSTILE), 3)),
             {**settings, "likewise": "0", "created": "2026-01-01"},

@@ -108,6 +108,13 @@ class NameReply(BaseModel):
     name: str
 
 
+class Reason(BaseModel):
+    """A feature that sets two items apart."""
+
+    name: str
+    share: float
+
+
 class WhyReply(BaseModel):
     """Why a pair is asked."""
 
@@ -116,7 +123,7 @@ class WhyReply(BaseModel):
     spread: float
     rank: int
     n_candidates: int
-    reasons: list[tuple[str, float]]
+    reasons: list[Reason]
     settles_if_same: int
     settles_if_different: int
 
@@ -125,8 +132,8 @@ class MapReply(BaseModel):
     """Every item in the plane, before and after learning."""
 
     version: int
-    before: list[tuple[float, float]]
-    after: list[tuple[float, float]]
+    before: list[list[float]]
+    after: list[list[float]]
     groups: list[int]
 
 
@@ -177,7 +184,7 @@ def get_why(number: Number, desk: DeskHere) -> WhyReply:
         spread=why.spread,
         rank=why.rank,
         n_candidates=why.n_candidates,
-        reasons=[(str(name), float(share)) for name, share in why.reasons],
+        reasons=[Reason(name=name, share=share) for name, share in why.reasons],
         settles_if_same=why.settles_if_same,
         settles_if_different=why.settles_if_different,
     )
