@@ -57,6 +57,7 @@ class Turn:
         if self.is_over.is_set() and self.chosen != key:
             return None
         _, annotator, pair, label = key
+        learner = learner.copy()
         learner.tell([pair], [label], annotator)
         found = learner.ask(1, exclude=elsewhere)
         following = (int(found[0, 0]), int(found[0, 1])) if len(found) else None
@@ -88,9 +89,7 @@ class Ahead:
         self._next.pop(name, None)
         turn = self._turns[name] = Turn()
         for key in keys:
-            turn.futures[key] = self._pool.submit(
-                turn.follow, key, learner.copy(), elsewhere
-            )
+            turn.futures[key] = self._pool.submit(turn.follow, key, learner, elsewhere)
 
     def take(self, key: Key) -> Ready | None:
         """What was computed for this answer; None if it was not."""

@@ -18,6 +18,9 @@ from likewise.app.records import Answer, Estimate
 
 Array = NDArray[np.float64]
 
+# Seconds after an answer at which the curve is drawn.
+CURVE_DELAY = 0.3
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -70,7 +73,7 @@ class Insight:
         self._lock = threading.Lock()
         self._wish = threading.Event()
         self._thread: threading.Thread | None = None
-        self._is_closed = False
+        self._closing = threading.Event()
         if is_live:
             self._thread = threading.Thread(target=self._follow, name="curve")
             self._thread.start()
@@ -79,7 +82,7 @@ class Insight:
 
     def close(self) -> None:
         """Stop drawing the curve."""
-        self._is_closed = True
+        self._closing.set()
         self._wish.set()
         if self._thread is not None:
             self._thread.join()
@@ -146,9 +149,10 @@ class Insight:
         """Draw the curve in the background, always for the latest answers."""
         while True:
             self._wish.wait()
-            self._wish.clear()
-            if self._is_closed:
+            # The next question comes first.
+            if self._closing.wait(CURVE_DELAY):
                 return
+            self._wish.clear()
             try:
                 self.estimate()
             except LikewiseError:

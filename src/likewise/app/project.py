@@ -184,10 +184,10 @@ class Project:
         return last, sum(answer.undone for answer in self._answers)
 
     def learner(self) -> ActiveMetric:
-        """An independent copy of the learner, up to date."""
+        """The learner, up to date. It is shared: copy it before telling it anything."""
         with self.lock:
             self._sync()
-            return self._learner.copy()
+            return self._learner
 
     def answers(self) -> list[Answer]:
         """Every answer ever given, undone ones included, oldest first."""
@@ -285,6 +285,7 @@ class Project:
         if ready is not None:
             self._learner = ready.learner
         else:
+            self._learner = self._learner.copy()
             self._learner.tell([answer.pair], [answer.label], answer.annotator)
         self._told.append(answer.batch)
         self._notify()
@@ -310,6 +311,8 @@ class Project:
             if numbers[shared] != self._told[shared]:
                 break
             shared += 1
+        # Others may be looking at the learner of before: leave that as it is.
+        self._learner = self._learner.copy()
         for _ in range(len(self._told) - shared):
             self._learner.undo()
         for batch in batches[shared:]:
