@@ -143,7 +143,7 @@ def test_digits_are_the_ones_that_scikit_learn_ships(tmp_path):
         picture = Image.open(io.BytesIO(store.medium(0, "picture").data))
         # The first digit is a zero: ink on its ring, none in its middle.
         grey = np.asarray(picture)
-        assert grey[32, 32] > 200 > 150 > grey[32, 20:28].min()
+        assert grey[40, 40] > 200 > 150 > grey[40, 24:36].min()
 
 
 def tone(frequency, dtype=np.int16, rate=8000, channels=1):

@@ -72,8 +72,9 @@ def from_digits(writer: Writer) -> Built:
 
     digits = load_digits()
     for number, pixels in enumerate(digits.images):
-        grey = (255 - pixels * (255 / 16)).astype(np.uint8)
-        shown = Image.fromarray(grey).resize((64, 64), Image.Resampling.BICUBIC)
+        grey = 255 - np.pad(pixels, 1) * (255 / 16)
+        small = Image.fromarray(grey.astype(np.uint8))
+        shown = small.resize((80, 80), Image.Resampling.BICUBIC)
         data = _encode(shown, "PNG")
         media = [Medium(role, "image/png", data) for role in ("picture", "thumbnail")]
         writer.add(f"digit {number:04d}", media=media)

@@ -124,9 +124,8 @@ function startQuestion(box) {
   showProgressSoon();
 }
 
+// The largest groups have a colour each; more colours could not be told apart.
 const COLOURS = ["#2b8a7e", "#d0652f", "#4a6fd0", "#b0458f", "#8a8a1c", "#6a4bc4", "#2c8fbf", "#c23b4b"];
-// So many items at most are drawn as pictures; more would be a blur.
-const MAX_PICTURES = 900;
 
 async function startMap(box) {
   const canvas = document.getElementById("map");
@@ -180,33 +179,53 @@ async function startMap(box) {
       const [x, y] = place(k);
       if (x > -30 && y > -30 && x < size.width + 30 && y < size.height + 30) seen.push([k, x, y]);
     }
-    const arePictures = hasPictures && seen.length <= MAX_PICTURES;
-    const side = Math.max(18, Math.min(64, 0.75 * Math.sqrt((size.width * size.height) / (seen.length + 1))));
-    const radius = Math.max(1.5, Math.min(5, 90 / Math.sqrt(data.after.length + 1) * Math.sqrt(view.zoom)));
-    // Items whose group is known are drawn last, above the others.
-    seen.sort((one, two) => (data.groups[one[0]] < 0 ? 0 : 1) - (data.groups[two[0]] < 0 ? 0 : 1));
-    for (const [k, x, y] of seen) {
-      const group = data.groups[k];
-      const colour = group < 0 ? soft : COLOURS[group % COLOURS.length];
-      const image = arePictures ? thumbnail(k) : null;
-      if (image && image.complete && image.naturalWidth) {
-        const fit = side / Math.max(image.naturalWidth, image.naturalHeight);
-        const [w, h] = [image.naturalWidth * fit, image.naturalHeight * fit];
-        pen.drawImage(image, x - w / 2, y - h / 2, w, h);
-        if (group >= 0) {
-          pen.strokeStyle = colour;
-          pen.lineWidth = 3;
-          pen.strokeRect(x - w / 2, y - h / 2, w, h);
+    // Pictures where there is room for one, dots for the rest; nearer, more find room.
+    const side = size.width < 600 ? 26 : 34;
+    const taken = new Map(); // by cells of the size of a picture
+    const hasRoom = (x, y) => {
+      const [row, column] = [Math.floor(y / side), Math.floor(x / side)];
+      for (let r = row - 1; r <= row + 1; r++) {
+        for (let c = column - 1; c <= column + 1; c++) {
+          const other = taken.get(`${r} ${c}`);
+          if (other && Math.abs(other[0] - x) < side && Math.abs(other[1] - y) < side) return false;
         }
-      } else {
-        pen.globalAlpha = group < 0 ? 0.55 : 1;
-        pen.fillStyle = colour;
-        pen.beginPath();
-        pen.arc(x, y, group < 0 ? radius : radius * 1.5, 0, 7);
-        pen.fill();
-        pen.globalAlpha = 1;
+      }
+      taken.set(`${row} ${column}`, [x, y]);
+      return true;
+    };
+    const radius = Math.max(1.5, Math.min(5, 90 / Math.sqrt(data.after.length + 1) * Math.sqrt(view.zoom)));
+    const framed = [];
+    for (const [k, x, y] of seen) {
+      const image = hasPictures && hasRoom(x, y) ? thumbnail(k) : null;
+      if (image && image.complete && image.naturalWidth) framed.push([k, x, y, image]);
+      else dot(k, x, y, radius, soft);
+    }
+    for (const [k, x, y, image] of framed) {
+      const fit = side / Math.max(image.naturalWidth, image.naturalHeight);
+      const [w, h] = [image.naturalWidth * fit, image.naturalHeight * fit];
+      pen.drawImage(image, x - w / 2, y - h / 2, w, h);
+      const colour = colourOf(k);
+      if (colour) {
+        pen.strokeStyle = colour;
+        pen.lineWidth = 2.5;
+        pen.strokeRect(x - w / 2, y - h / 2, w, h);
       }
     }
+  }
+
+  function colourOf(k) {
+    const group = data.groups[k];
+    return group >= 0 && group < COLOURS.length ? COLOURS[group] : null;
+  }
+
+  function dot(k, x, y, radius, soft) {
+    const colour = colourOf(k);
+    pen.globalAlpha = colour ? 1 : 0.5;
+    pen.fillStyle = colour || soft;
+    pen.beginPath();
+    pen.arc(x, y, colour ? radius * 1.6 : radius, 0, 7);
+    pen.fill();
+    pen.globalAlpha = 1;
   }
 
   function nearest(x, y) {
