@@ -5,16 +5,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from likewise import equations
-from likewise.acquisition import ACQUISITIONS, find_acquisition
+from likewise.acquisition import ACQUISITIONS, favourite, find_acquisition
 from likewise.errors import InputError
-from likewise.posterior import MetricPosterior
+from likewise.posterior import WeightPosterior
 from tests.fakes import FixedPosterior
 
 
 @pytest.fixture
 def posterior(rng):
     root = rng.normal(size=(4, 9))
-    return MetricPosterior(np.array([1.5, 0.5, 1.0, 2.0]), root @ root.T / 40)
+    return WeightPosterior(np.array([1.5, 0.5, 1.0, 2.0]), root @ root.T / 40)
 
 
 @pytest.fixture
@@ -38,15 +38,27 @@ def test_scores_are_finite_follow_the_order_and_leave_inputs_alone(
     assert_array_equal(features, before)
 
 
-@pytest.mark.parametrize("name", sorted(set(ACQUISITIONS) - {"random"}))
+@pytest.mark.parametrize("name", sorted(set(ACQUISITIONS) - {"random", "batch"}))
 def test_doubtful_pairs_come_before_sure_ones(name):
     """At equal variance the pair nearest the threshold scores highest."""
-    posterior = MetricPosterior(np.array([2.0, 1.0]), np.diag([0.2, 1e-9]))
+    posterior = WeightPosterior(np.array([2.0, 1.0]), np.diag([0.2, 1e-9]))
     features = equations.pair_features(np.sqrt([[0.1], [2.0], [9.0]]))
 
     scores = ACQUISITIONS[name](posterior, features)
 
     assert np.argmax(scores) == 1
+
+
+def test_batch_prefers_pairs_that_are_rather_same():
+    """H(p) + p is largest at p = e / (1 + e), and `favourite` says so."""
+    posterior = WeightPosterior(np.array([3.0, 1.0]), np.eye(2))
+    squared = np.linspace(0, 8, 801)[:, None]
+
+    scores = ACQUISITIONS["batch"](posterior, equations.pair_features(squared**0.5))
+
+    best = squared[np.argmax(scores), 0] - 3.0
+    assert_allclose(best, favourite(ACQUISITIONS["batch"]), atol=0.01)
+    assert favourite(ACQUISITIONS["entropy"]) == 0
 
 
 def test_mean_entropy_is_12_of_13(posterior, features):
@@ -70,7 +82,7 @@ def test_entropy_is_the_entropy_of_the_posteriors_probability():
 
 def test_information_prefers_doubt_about_the_metric_to_a_coin_toss():
     """Equal P(same), unequal variance: only the second can be learned."""
-    posterior = MetricPosterior(np.array([1.0, 1.0]), np.diag([0.0, 4.0]))
+    posterior = WeightPosterior(np.array([1.0, 1.0]), np.diag([0.0, 4.0]))
     features = np.array([[-1.0, 1.0], [-1e-6, 1e-6]])
 
     scores = ACQUISITIONS["information"](posterior, features)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from likewise import ActiveMetric, BayesianMetric, InputError, search
 from likewise.acquisition import ACQUISITIONS
@@ -50,7 +51,9 @@ def test_the_highest_score_is_asked_first(blobs):
     """A callable that scores by the last feature gets the widest gap."""
     X, _ = blobs
     metric = BayesianMetric(basis="axes")
-    learner = ActiveMetric(X, metric=metric, acquisition=lambda p, f: f[:, 1])
+    learner = ActiveMetric(
+        X, metric=metric, acquisition=lambda p, f: f[:, 1], equivalence=False
+    )
 
     question = learner.ask(1)
 
@@ -61,13 +64,12 @@ def test_the_metric_is_the_one_fitted_to_the_answers(blobs, rng):
     """Telling one by one ends where fitting at once does."""
     X, y = blobs
     pairs = all_pairs(60)[rng.permutation(1770)[:40]]
-    learner = ActiveMetric(X, metric=BayesianMetric(tol=1e-10, max_iter=1000))
+    model = BayesianMetric(prior_precision=0.5, tol=1e-10, max_iter=1000)
+    learner = ActiveMetric(X, metric=model, equivalence=False)
     for pair in pairs:
         learner.tell([pair], answers(y, pair[None]))
 
-    once = BayesianMetric(tol=1e-10, max_iter=1000).fit_pairs(
-        X, pairs, answers(y, pairs)
-    )
+    once = clone(model).fit_pairs(X, pairs, answers(y, pairs))
 
     assert_allclose(
         learner.metric_.pair_probability(X, pairs),

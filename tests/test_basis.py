@@ -104,17 +104,15 @@ def test_items_that_are_all_equal_have_coordinate_zero(kind):
     assert_array_equal(fit(X, kind).project(X), np.zeros((4, 1)))
 
 
-def test_components_give_back_the_weighted_metric(rng):
-    """L'L is the sum of weight times direction, zero weights left out."""
-    X = rng.normal(size=(20, 3))
-    basis = fit(X)
-    weights = np.array([0.5, 0.0, 2.0])
+def test_standardising_gives_every_feature_the_same_say(rng):
+    """The same coordinates, up to rotation, as of z-scored features."""
+    X = rng.normal(size=(40, 3)) * [1e6, 1.0, 1e-4]
+    z_scored = (X - X.mean(axis=0)) / X.std(axis=0)
 
-    L = basis.components(weights)
+    one = fit_basis(X, "eigen", None, np.ones(40), is_standardised=True).project(X)
 
-    assert L.shape == (2, 3)
-    expected = (basis.directions * weights) @ basis.directions.T
-    assert_allclose(L.T @ L, expected, atol=1e-12)
+    other = fit(z_scored).project(z_scored)
+    assert_allclose(one @ one.T, other @ other.T, atol=1e-10)
 
 
 @pytest.mark.parametrize(

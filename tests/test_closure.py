@@ -102,13 +102,30 @@ def test_known_pairs_are_counted_without_being_listed(history):
     relation = slow_relations(history)
     closure = told(history)
 
-    listed = list(closure.known_pairs())
+    pairs, labels, n_implied = closure.implied_pairs(None, np.random.RandomState(0))
 
-    assert len(listed) == len(set(listed)) == closure.n_known()
+    assert len(np.unique(pairs, axis=0)) == len(pairs) == n_implied
+    assert n_implied == closure.n_known() - closure.n_answered()
     assert closure.n_known() == np.count_nonzero(np.triu(relation, 1))
-    assert all(i < j and relation[i, j] == label for i, j, label in listed)
+    assert_array_equal(relation[tuple(pairs.T)], labels)
+    assert not closure.is_answered(pairs).any()
     assert closure.n_answered() == len(labels_in_force(history))
     assert closure.is_answered(ALL_PAIRS).sum() == closure.n_answered()
+
+
+def test_a_limit_draws_implied_pairs_evenly():
+    """Each implied pair is as likely as another to be among the few."""
+    closure = told([((0, 1), 1), ((1, 2), 1), ((2, 3), 1), ((3, 4), -1), ((4, 5), 1)])
+    everything = closure.implied_pairs(None, np.random.RandomState(0))[0]
+    counts = dict.fromkeys(map(tuple, everything.tolist()), 0)
+    for seed in range(600):
+        few = closure.implied_pairs(3, np.random.RandomState(seed))[0]
+        assert 1 <= len(few) <= 3
+        for pair in few.tolist():
+            counts[tuple(pair)] += 1
+
+    expected = sum(counts.values()) / len(counts)
+    assert all(abs(n - expected) < 5 * np.sqrt(expected) for n in counts.values())
 
 
 @given(answers(), st.data())

@@ -73,7 +73,8 @@ def test_the_threshold_is_where_the_mean_metric_is_in_doubt(fitted):
 
 def test_distances_of_drawn_metrics_scatter_as_reported(fitted, rng):
     """return_std against the distances under draws from the posterior."""
-    metric, X, pairs, _ = fitted
+    _, X, pairs, labels = fitted
+    metric = BayesianMetric(basis="eigen").fit_pairs(X, pairs, labels)
     Z = metric.basis_.project(X)
     squared_gaps = (Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2
     draws = metric.posterior_.sample(20_000, rng)[:, 1:]

@@ -8,7 +8,16 @@ from scipy.special import expit, log_expit, logsumexp
 
 from likewise import equations
 from likewise.errors import InferenceError
-from likewise.inference import Evidence, Prior, infer, maximise_likelihood
+from likewise.inference import (
+    EntrySolver,
+    Evidence,
+    Fit,
+    PairSolver,
+    infer,
+    maximise_likelihood,
+)
+from likewise.posterior import WeightPosterior, parameter_features
+from likewise.prior import MatrixPrior, WeightPrior
 from tests.samplers import elliptical_slice
 
 
@@ -20,11 +29,14 @@ def make(rng, n_pairs, weights):
 
 
 def unit_prior(n_weights, precision):
-    return Prior(np.ones(n_weights), np.full(n_weights, precision))
+    return WeightPrior(np.ones(n_weights), np.full(n_weights, precision))
 
 
-def tight(evidence, prior, **options):
-    return infer(evidence, prior, **{"max_iter": 3000, "tol": 1e-12, **options})
+def tight(evidence, prior, precision=None, **options):
+    """Fit to convergence, at the prior's own precision unless another is given."""
+    precision = precision or float(prior.precision[0])
+    options = {"max_iter": 3000, "tol": 1e-12, **options}
+    return infer(evidence, prior, precision, **options)
 
 
 def test_fixed_point_is_the_papers(rng):
@@ -160,10 +172,10 @@ def test_a_start_near_the_answer_takes_fewer_sweeps_to_the_same_answer(rng):
     evidence = make(rng, 300, [2.0, 1.0, 3.0])
     prior = unit_prior(3, 0.1)
     fewer = Evidence(*(part[:290] for part in vars(evidence).values()))
-    start = tight(fewer, prior).posterior
+    start = tight(fewer, prior)
 
-    cold = infer(evidence, prior, max_iter=500, tol=1e-9)
-    warm = infer(evidence, prior, start=start, max_iter=500, tol=1e-9)
+    cold = infer(evidence, prior, 0.1, max_iter=500, tol=1e-9)
+    warm = infer(evidence, prior, 0.1, start=start, max_iter=500, tol=1e-9)
 
     assert len(warm.evidence) < len(cold.evidence)
     assert_allclose(warm.posterior.mean, cold.posterior.mean, rtol=1e-3)
@@ -230,7 +242,132 @@ def test_a_prior_too_weak_for_the_arithmetic_says_what_to_raise():
     """The matrix is singular to rounding: name the parameter and its value."""
     features = np.array([[-1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]])
     evidence = Evidence(features, np.array([0.5, -0.5]), np.ones(2))
-    start = unit_prior(3, 1.0).posterior()
+    start = Fit(WeightPosterior(np.ones(3), np.eye(3)), np.zeros(1), 1e-300)
 
     with pytest.raises(InferenceError, match="Raise 'prior_precision' .now 1e-300"):
-        infer(evidence, unit_prior(3, 1e-300), start=start, max_iter=5, tol=0)
+        infer(evidence, unit_prior(3, 1.0), 1e-300, start=start, max_iter=5, tol=0)
+
+
+def matrix_problem(rng, n_pairs=60, n_basis=3):
+    """Pairs labelled by a metric that is not diagonal, and a prior."""
+    gaps = rng.normal(size=(n_pairs, n_basis))
+    A = np.array([[3.0, -2.0, 0.0], [-2.0, 3.0, 0.0], [0.0, 0.0, 0.1]])
+    latent = np.einsum("ij,jk,ik->i", gaps, A, gaps) - 3
+    labels = np.where(rng.uniform(size=n_pairs) < expit(-latent), 1.0, -1.0)
+    prior = MatrixPrior(np.array([1.5, 1.0, 0.2]), 1.0, 1.0)
+    return Evidence(gaps, labels / 2, np.ones(n_pairs)), prior
+
+
+@pytest.mark.parametrize("precision", [0.01, 0.3, 10.0])
+def test_pairs_and_entries_are_two_ways_to_one_answer(rng, precision):
+    """Sites, bound, moments and evidence of the two solvers agree."""
+    evidence, prior = matrix_problem(rng)
+    sites = rng.uniform(0.05, 0.25, 60), -evidence.targets
+    one, other = PairSolver(evidence, prior), EntrySolver(evidence, prior)
+
+    by_pair, by_entry = (each.solve(sites, precision) for each in (one, other))
+
+    assert_allclose(by_pair.latent_mean, by_entry.latent_mean, atol=1e-8)
+    assert_allclose(by_pair.latent_variance, by_entry.latent_variance, atol=1e-8)
+    assert_allclose(by_pair.divergence, by_entry.divergence, atol=1e-8)
+    assert_allclose(one.start(precision), other.start(precision), atol=1e-10)
+    differences = [
+        each.log_evidence(sites, precision) - each.log_evidence(sites, 1.0)
+        for each in (one, other)
+    ]
+    assert_allclose(*differences, atol=1e-8)
+
+
+def test_the_tight_posterior_is_a_maximum_of_its_bound(rng):
+    """Moving mean or variance of any entry lowers the exact bound."""
+    evidence, prior = matrix_problem(rng, 40)
+    fit = infer(evidence, prior, 0.5, max_iter=500, tol=1e-13)
+    features = parameter_features(prior, evidence.features)
+    held = prior.with_precision(0.5)
+    firmness = 1 / held.parameter_variance
+    covariance = fit.posterior._parameter_covariance()
+
+    def bound(mean, covariance):
+        m, v = equations.latent_moments(features, mean, covariance)
+        expected = equations.expected_log_likelihood(
+            evidence.targets, evidence.weights, m, v
+        )
+        log_determinant = np.linalg.slogdet(covariance)[1]
+        return expected - equations.gaussian_divergence(
+            mean, covariance, log_determinant, held.parameter_mean, firmness
+        )
+
+    best = bound(fit.posterior.parameters, covariance)
+    assert_allclose(best, fit.evidence[-1], atol=1e-6)
+    for k in range(len(firmness)):
+        move = 0.2 * np.eye(len(firmness))[k]
+        assert bound(fit.posterior.parameters + move, covariance) < best
+        assert bound(fit.posterior.parameters - move, covariance) < best
+    assert bound(fit.posterior.parameters, 1.1 * covariance) < best
+    assert bound(fit.posterior.parameters, 0.9 * covariance) < best
+
+
+def test_the_tight_bound_lies_between_jaakkolas_and_the_evidence(rng):
+    """Same model, by quadrature over one weight: log Z >= tight >= Jaakkola."""
+    evidence = make(rng, 30, [1.5])
+    grid = np.linspace(-10, 12, 20_001)
+    heights = -0.1 * (grid - 1) ** 2 + np.log(0.2 / (2 * np.pi)) / 2
+    heights += log_expit(
+        -2 * np.outer(grid, evidence.features[:, 0]) * evidence.targets
+    ).sum(axis=1)
+    truth = logsumexp(heights) + np.log(grid[1] - grid[0])
+    fit = tight(evidence, unit_prior(1, 0.2))
+    m, v = fit.posterior.latent(evidence.features)
+    divergence = fit.posterior.covariance[0, 0] * 0.2
+
+    exact = equations.expected_log_likelihood(evidence.targets, evidence.weights, m, v)
+    loose = equations.expected_log_likelihood_bound(
+        evidence.targets, evidence.weights, m, v, equations.bound_points(m, v)
+    )
+
+    assert divergence > 0
+    assert loose < exact
+    assert fit.evidence[-1] + exact - loose < truth
+
+
+@pytest.mark.parametrize("kind", ["weights", "matrix"])
+def test_the_evidence_chooses_the_precision_that_a_grid_would(rng, kind):
+    """The bound at the chosen precision is the best of a fine grid, nearly."""
+    if kind == "matrix":
+        evidence, prior = matrix_problem(rng, 200)
+    else:
+        evidence, prior = make(rng, 200, [3.0, 6.0, 1.0]), unit_prior(3, 1.0)
+    grid = np.geomspace(1e-3, 1e3, 25)
+    bounds = [
+        infer(evidence, prior, p, max_iter=300, tol=1e-9).evidence[-1] for p in grid
+    ]
+
+    fit = infer(evidence, prior, None, max_iter=300, tol=1e-9)
+
+    assert fit.evidence[-1] > max(bounds) - 0.3
+    assert (np.diff(fit.evidence) > -1e-8).all() or kind == "weights"
+
+
+@pytest.mark.slow
+def test_the_whole_matrix_agrees_with_a_sampler(rng, capsys):
+    """P(same) of 500 pairs: on average within 0.02 of a long exact run."""
+    evidence, prior = matrix_problem(rng, 80)
+    held = prior.with_precision(0.3)
+    features = parameter_features(prior, evidence.features)
+    unseen = rng.normal(size=(500, 3))
+    draws = elliptical_slice(
+        lambda w: equations.log_likelihood(2 * evidence.targets, features @ w),
+        held.parameter_mean,
+        np.sqrt(held.parameter_variance),
+        40_000,
+        rng,
+    )
+    truth = expit(-parameter_features(prior, unseen) @ draws.T).mean(axis=1)
+
+    fit = infer(evidence, prior, 0.3, max_iter=500, tol=1e-10)
+    p_same = fit.posterior.probability_same(unseen)
+
+    difference = np.abs(p_same - truth).mean()
+    with capsys.disabled():
+        print(f"\n  whole matrix: mean |P(same) - sampler's| = {difference:.4f}")
+    assert difference <= 0.02

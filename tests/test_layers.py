@@ -17,20 +17,25 @@ CORE = {
     "acquisition",
     "search",
     "pairs",
+    "prior",
+    "closure",
 }
-FACE = {"estimators", "active"}
+FACE = {"estimators", "verdicts", "active"}
 MAY_IMPORT = {
     "errors": set(),
     "equations": set(),
     "pairs": {"errors"},
     "basis": {"equations", "errors"},
-    "posterior": {"basis", "equations", "errors"},
-    "inference": {"basis", "posterior", "equations", "errors"},
+    "closure": {"errors", "pairs"},
+    "prior": {"basis", "equations", "errors"},
+    "posterior": {"prior", "basis", "equations", "errors"},
+    "inference": {"prior", "basis", "posterior", "equations", "errors"},
     "acquisition": {"posterior", "basis", "equations", "errors"},  # never inference
     "search": {"basis", "equations", "errors"},
     "estimators": CORE,
-    "active": CORE | {"estimators"},
-    "experiments": CORE | FACE | {"__init__"},
+    "verdicts": CORE | {"estimators"},
+    "active": CORE | {"estimators", "verdicts"},
+    "experiments": CORE | FACE | {"__init__", "__main__"},
     "app": {"__init__", "errors", "images"},  # the public face alone
     "__main__": {"errors"},
     "__init__": CORE | FACE,

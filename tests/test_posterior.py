@@ -6,13 +6,15 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from likewise import equations
-from likewise.posterior import MetricPosterior
+from likewise.inference import EntrySolver, Evidence, PairSolver
+from likewise.posterior import WeightPosterior
+from likewise.prior import MatrixPrior
 
 
 @pytest.fixture
 def posterior(rng):
     root = rng.normal(size=(3, 6))
-    return MetricPosterior(np.array([1.0, 2.0, 0.5]), root @ root.T / 10)
+    return WeightPosterior(np.array([1.0, 2.0, 0.5]), root @ root.T / 10)
 
 
 def test_samples_scatter_as_the_covariance_says(posterior, rng):
@@ -25,7 +27,7 @@ def test_samples_scatter_as_the_covariance_says(posterior, rng):
 
 def test_a_point_posterior_draws_itself(rng):
     """No covariance, no scatter."""
-    point = MetricPosterior(np.array([1.0, 2.0]), np.zeros((2, 2)))
+    point = WeightPosterior(np.array([1.0, 2.0]), np.zeros((2, 2)))
 
     assert_allclose(point.sample(5, rng), [[1, 2]] * 5)
 
@@ -48,3 +50,66 @@ def test_a_posterior_cannot_be_changed(posterior):
     """More answers give a new posterior."""
     with pytest.raises(AttributeError, match="cannot assign"):
         posterior.mean = np.zeros(3)
+
+
+def test_the_root_is_a_root_of_the_mean_metric():
+    """L'L is the mean matrix; a weight of zero adds no row."""
+    posterior = WeightPosterior(np.array([1.0, 0.5, 0.0, 2.0]), np.eye(4))
+
+    L = posterior.root()
+
+    assert L.shape == (2, 3)
+    assert_allclose(L.T @ L, np.diag([0.5, 0, 2]))
+
+
+@pytest.fixture
+def matrix_posteriors(rng):
+    """The whole matrix by few pairs' way and by many pairs' way, same evidence."""
+    gaps = rng.normal(size=(12, 3)) / 2
+    labels = np.where(rng.uniform(size=12) < 0.5, 1.0, -1.0)
+    evidence = Evidence(gaps, labels / 2, np.ones(12))
+    prior = MatrixPrior(np.array([1.5, 1.0, 0.2]), 1.0, 1.0)
+    sites = np.full(12, 0.2), -labels / 2
+    return [
+        kind(evidence, prior).solve(sites, 0.3).posterior()
+        for kind in (PairSolver, EntrySolver)
+    ]
+
+
+def test_pairs_and_entries_give_the_same_belief(matrix_posteriors, rng):
+    """Mean, covariance and predictions agree to rounding."""
+    by_pair, by_entry = matrix_posteriors
+    gaps = rng.normal(size=(5, 3))
+
+    assert_allclose(by_pair.mean, by_entry.mean, atol=1e-9)
+    assert_allclose(by_pair.covariance, by_entry.covariance, atol=1e-9)
+    assert_allclose(by_pair.latent(gaps), by_entry.latent(gaps), atol=1e-9)
+    assert_allclose(
+        by_pair.squared_distance(gaps), by_entry.squared_distance(gaps), atol=1e-9
+    )
+    assert_allclose(
+        by_pair.latent_covariance(gaps), by_entry.latent_covariance(gaps), atol=1e-9
+    )
+
+
+def test_a_drawn_matrix_is_a_metric_that_scatters_as_reported(matrix_posteriors, rng):
+    """Draws of both kinds have the mean and covariance; f is linear in them."""
+    gap = np.array([[0.4, -0.2, 0.7]])
+    for posterior in matrix_posteriors:
+        draws = posterior.sample(100_000, rng)
+        matrices = np.array([posterior.matrix(draw) for draw in draws[:2000]])
+        latent = gap @ matrices @ gap.T - draws[:2000, 0][:, None, None]
+
+        assert_allclose(draws.mean(axis=0), posterior.mean, atol=0.06)
+        assert_allclose(np.cov(draws.T), posterior.covariance, atol=0.35)
+        mean, variance = posterior.latent(gap)
+        assert_allclose(latent.mean(), mean[0], atol=0.3)
+        assert_allclose(latent.var(), variance[0], rtol=0.12)
+
+
+def test_the_diagonal_of_the_latent_covariance_is_the_variance(matrix_posteriors, rng):
+    """One formula for one pair, another for all pairs at once."""
+    gaps = rng.normal(size=(4, 3))
+    for posterior in matrix_posteriors:
+        covariance = posterior.latent_covariance(gaps)
+        assert_allclose(np.diag(covariance), posterior.latent(gaps)[1])

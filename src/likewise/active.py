@@ -26,8 +26,8 @@ Mask = NDArray[np.bool_]
 UNSURE_REST = 100
 # Implied pairs join the likelihood up to this many, drawn at random, and with no more
 # weight in all than so many answers for each answer given.
-MAX_IMPLIED = 1000
-IMPLIED_SHARE = 5.0
+MAX_IMPLIED = 300
+IMPLIED_SHARE = 2.0
 # The metric is fitted from scratch when the answers have grown by this factor; in
 # between a fit starts from there, so that it depends on the answers only.
 GROWTH = 1.3
@@ -210,7 +210,7 @@ class ActiveMetric:
 
     def why(self, pair: ArrayLike) -> Why:
         """Explain, in words and numbers, what is thought of a pair."""
-        pair = check_pairs([pair], len(self._X))  # type: ignore[list-item]
+        pair = check_pairs(np.asarray(pair)[None], len(self._X))
         candidates = self._open_candidates(self._rng(), self._numbers(pair))
         scores = self._scores(np.concatenate([pair, candidates]))
         settles = (0, 0)
@@ -359,7 +359,8 @@ class ActiveMetric:
                 is_known = self._closure.relations(pairs) != 0
             else:
                 is_known = self._closure.is_answered(pairs)
-            return ~is_known & ~np.isin(self._numbers(pairs), closed)
+            is_closed = np.isin(self._numbers(pairs), closed)
+            return np.asarray(~is_known & ~is_closed)
 
         return is_open
 
@@ -425,7 +426,8 @@ class ActiveMetric:
         for _ in picked:
             self._closure.undo()
         skipped = order[~np.isin(order, picked)]
-        return np.r_[np.array(picked, dtype=np.intp), skipped][:n_pairs]
+        chosen = np.concatenate([np.array(picked, dtype=np.intp), skipped])
+        return np.asarray(chosen[:n_pairs])
 
 
 def _checkpoint(n_answers: int) -> int:

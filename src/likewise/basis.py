@@ -59,7 +59,7 @@ def fit_basis(
     # Squares of very large or small numbers leave the range of floats: divide first.
     size: float | Array = float(np.abs(centred).max()) or 1.0
     if is_standardised:
-        size = _feature_sizes(centred / size, item_weights) * size
+        size = _feature_sizes(centred / size, centre / size, item_weights) * size
     centred = centred / size
     degrees = max(item_weights.sum() - 1, 1.0)
     if kind == "axes":
@@ -73,11 +73,12 @@ def fit_basis(
     return Basis(kind, centre, directions / unit / np.reshape(size, (-1, 1)))
 
 
-def _feature_sizes(centred: Array, item_weights: Array) -> Array:
+def _feature_sizes(centred: Array, centre: Array, item_weights: Array) -> Array:
     """Standard deviation of each feature; infinite where it does not vary."""
-    variances = np.average(centred**2, axis=0, weights=item_weights)
-    varying = variances > _negligible(variances)
-    return np.where(varying, np.sqrt(variances), np.inf if varying.any() else 1.0)
+    deviations = np.sqrt(np.average(centred**2, axis=0, weights=item_weights))
+    # What is left of a constant feature is the rounding of its mean.
+    varying = deviations > 1e-12 * np.abs(centre)
+    return np.where(varying, deviations, np.inf if varying.any() else 1.0)
 
 
 def _axes(centred: Array, item_weights: Array, degrees: float) -> tuple[Array, Array]:

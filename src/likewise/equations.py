@@ -173,7 +173,7 @@ def nonnegative_mean(posterior_precision: Array, pull: Array, free: Mask) -> Arr
     while True:
         mean = np.zeros(len(pull))
         block = posterior_precision[np.ix_(free, free)]
-        mean[free] = lapack.dposv(block, pull[free])[1]
+        mean[free] = np.linalg.solve(block, pull[free])
         slope = posterior_precision @ mean - pull
         wrong = np.where(free, mean, slope) < -1e-10 * np.abs(pull).max()
         n_wrong = int(wrong.sum())
@@ -357,7 +357,7 @@ def expected_entropy(latent_mean: Array, latent_variance: Array) -> Array:
 
 
 def probability_deviation(latent_mean: Array, latent_variance: Array) -> Array:
-    """Standard deviation of sigma(-f) over f: E p(1 - p) = E p - E p^2 = <sigma'(f)>."""
+    """Standard deviation of sigma(-f) over f; E p - E p^2 is <sigma'(f)>."""
     p_same = predictive_probability(latent_mean, latent_variance)
     doubt = p_same * (1 - p_same) - expected_slope(latent_mean, latent_variance)
     return np.sqrt(np.maximum(doubt, 0.0))

@@ -50,7 +50,6 @@ class Frame:
     basis: Basis
     prior: WeightPrior | MatrixPrior
     coordinates: Array  # (n_items, n_basis)
-    unit: Array  # directions of plain unit coordinates, to know a frame again
 
 
 class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -302,38 +301,36 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _frames(self, X: Array, item_weights: Array) -> list[Frame]:
         """Find what depends on the items only: coordinates and priors to choose from.
 
-        The neighbours of the whole matrix's prior depend on the unit of each feature:
-        as given, or all alike. The evidence will choose.
+        For the whole matrix the neighbours' prior comes in the units given, in equal
+        units for all features, and not at all, for a handful of items has no
+        neighbours to speak of. The evidence will choose.
         """
-        is_open = self.basis == "full" and self.prior == "unlabelled"
-        frames: list[Frame] = []
-        for is_standardised in (False, True) if is_open else (False,):
-            basis = fit_basis(
-                X,
-                self.basis,
-                self.n_basis,
-                item_weights,
-                is_standardised=is_standardised,
+        basis = fit_basis(X, self.basis, self.n_basis, item_weights)
+        if self.prior == "unit":
+            return [self._frame(X, basis, np.eye(basis.directions.shape[1]))]
+        frames = [self._frame(X, basis, self._neighbour_metric(X, basis, item_weights))]
+        if self.basis == "full":
+            equal = fit_basis(
+                X, self.basis, self.n_basis, item_weights, is_standardised=True
             )
-            if frames and _is_near(basis.directions, frames[0].unit):
-                break
-            frames.append(self._frame(X, item_weights, basis))
+            if not _is_near(basis.directions, equal.directions):
+                metric = self._neighbour_metric(X, equal, item_weights)
+                frames.append(self._frame(X, equal, metric))
+            frames.append(self._frame(X, basis, np.eye(basis.directions.shape[1])))
         return frames
 
-    def _frame(self, X: Array, item_weights: Array, basis: Basis) -> Frame:
-        coordinates, unit = basis.project(X), basis.directions
-        metric = np.eye(unit.shape[1])
-        if self.prior == "unlabelled":
-            rng = check_random_state(self.random_state)
-            metric = unlabelled_metric(coordinates, item_weights, rng)
+    def _neighbour_metric(self, X: Array, basis: Basis, item_weights: Array) -> Array:
+        rng = check_random_state(self.random_state)
+        return unlabelled_metric(basis.project(X), item_weights, rng)
+
+    def _frame(self, X: Array, basis: Basis, metric: Array) -> Frame:
         prior: WeightPrior | MatrixPrior
         if self.basis == "full":
             basis, prior = matrix_frame(basis, metric, float(self.prior_mean))
-            coordinates = basis.project(X)
         else:
             mean = self.prior_mean * np.r_[1.0, np.diag(metric)]
             prior = WeightPrior(mean, np.ones(len(mean)))
-        return Frame(basis, prior, coordinates, unit)
+        return Frame(basis, prior, basis.project(X))
 
     def _learn(
         self,
@@ -362,11 +359,16 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _best_frame(
         self, frames: list[Frame], told: tuple[Pairs, Array, Array]
     ) -> Frame:
-        """The frame of most evidence after a few sweeps; the first of equals."""
+        """The frame of most evidence after a few sweeps.
+
+        Neighbours in the units given are the first; another must be e times as likely,
+        or a few answers would have us change for nothing.
+        """
         if len(frames) == 1:
             return frames[0]
         reached = [self._infer(frame, *told, None, 6).evidence[-1] for frame in frames]
-        return frames[int(reached[1] > reached[0] + 1e-6)]
+        best = int(np.argmax(reached))
+        return frames[best if reached[best] > reached[0] + 1.0 else 0]
 
     def _infer(
         self,

@@ -115,8 +115,10 @@ def infer(
     Weights follow the paper, (9) to (11), with the mean held non-negative
     (`is_clipped`: by the paper's clip, which may lower the bound). The whole matrix
     takes the tight bound. `start` is a fit near the answer, for instance of fewer
-    pairs.
+    pairs; its prior precision is kept.
     """
+    if len(evidence.targets) == 0:
+        return _unmoved(prior, precision or FIRST_PRECISION)
     solver: Solver
     if isinstance(prior, WeightPrior):
         solver = WeightSolver(evidence, prior, is_clipped)
@@ -127,6 +129,19 @@ def infer(
     return _climb(
         solver, bound, evidence, precision, start=start, max_iter=max_iter, tol=tol
     )
+
+
+def _unmoved(prior: WeightPrior | MatrixPrior, precision: float) -> Fit:
+    """The prior itself: what is known before any answer."""
+    prior = prior.with_precision(precision)
+    posterior: MetricPosterior
+    if isinstance(prior, WeightPrior):
+        posterior = WeightPosterior(prior.mean, np.diag(1 / prior.precision))
+    else:
+        none = np.empty((0, len(prior.centre)))
+        mean = prior.parameter_mean
+        posterior = PairPosterior(prior, mean, none, np.empty((0, 0)), np.empty(0))
+    return Fit(posterior, np.zeros(1), precision)
 
 
 def _climb(
@@ -142,7 +157,7 @@ def _climb(
     """Sweep until the bound gains less than `tol` of its size."""
     told = evidence.targets, evidence.weights
     precision = given or (start.prior_precision if start else FIRST_PRECISION)
-    factor = 1.0 if given else (LAST_FACTOR if start else FIRST_FACTOR)
+    factor = 1.0 if given or start else FIRST_FACTOR
     if start is None:
         moments = solver.start(precision)
     else:

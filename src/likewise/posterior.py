@@ -64,7 +64,7 @@ class MetricPosterior:
         values, vectors = np.linalg.eigh(self.matrix(self.mean))
         kept = max(1, int(np.sum(values > 1e-12 * np.abs(values).max())))
         values, vectors = values[::-1][:kept], vectors[:, ::-1][:, :kept]
-        return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
     def probability_same(self, features: Array) -> Array:
         """P(same) of each pair, doubt about the metric included."""
@@ -110,7 +110,7 @@ class WeightPosterior(MetricPosterior):
 
     def matrix(self, weights: Array) -> Array:
         """See MetricPosterior."""
-        return np.diag(weights[1:])
+        return np.asarray(np.diag(weights[1:]))
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class MatrixPosterior(MetricPosterior):
     def centre(self) -> Array:
         """The mean matrix A."""
         free = equations.symmetric_matrix(self.parameters[2:], len(self.prior.centre))
-        return free + self.parameters[1] * np.diag(self.prior.centre)
+        return np.asarray(free + self.parameters[1] * np.diag(self.prior.centre))
 
     @property
     def threshold(self) -> float:
@@ -143,7 +143,8 @@ class MatrixPosterior(MetricPosterior):
 
     def latent_mean(self, features: Array) -> Array:
         """See MetricPosterior."""
-        return equations.quadratic_form(features, self.centre) - self.threshold
+        squared = equations.quadratic_form(features, self.centre)
+        return np.asarray(squared - self.threshold)
 
     def squared_distance(self, features: Array) -> tuple[Array, Array]:
         """See MetricPosterior."""
@@ -159,7 +160,7 @@ class MatrixPosterior(MetricPosterior):
     @property
     def mean(self) -> Array:  # type: ignore[override]
         """See MetricPosterior."""
-        return self._entries(self.parameters[None])[0]
+        return np.asarray(self._entries(self.parameters[None])[0])
 
     @property
     def covariance(self) -> Array:  # type: ignore[override]
@@ -178,7 +179,7 @@ class MatrixPosterior(MetricPosterior):
 
     def _entries(self, parameters: Array) -> Array:
         """Threshold and matrix entries of rows of parameters."""
-        centre = matrix_entries(np.diag(self.prior.centre))
+        centre: Array = matrix_entries(np.diag(self.prior.centre))
         entries = parameters[:, 2:] + parameters[:, 1:2] * centre
         return np.column_stack([parameters[:, 0], entries])
 
@@ -236,7 +237,8 @@ class PairPosterior(MatrixPosterior):
         cross = self.prior.covariance(self.gaps, gaps, with_threshold=with_threshold)
         known = self.inverse_root @ (self.half[:, None] * cross)
         before = self.prior.variance(gaps, with_threshold=with_threshold)
-        return np.maximum(before - np.einsum("ij,ij->j", known, known), 0.0)
+        variance = before - np.einsum("ij,ij->j", known, known)
+        return np.asarray(np.maximum(variance, 0.0))
 
     def latent_covariance(self, features: Array) -> Array:
         """See MetricPosterior."""
@@ -249,7 +251,7 @@ class PairPosterior(MatrixPosterior):
         variance = self.prior.parameter_variance
         cross = parameter_features(self.prior, self.gaps) * variance
         known = self.inverse_root @ (self.half[:, None] * cross)
-        return np.diag(variance) - known.T @ known
+        return np.asarray(np.diag(variance) - known.T @ known)
 
     def _parameter_draws(self, n_samples: int, rng: np.random.RandomState) -> Array:
         """Draw from the prior and correct by the pairs: Matheron's rule."""

@@ -68,13 +68,15 @@ class MatrixPrior:
     @property
     def parameter_mean(self) -> Array:
         """Means of threshold, scale and the entries of the free matrix."""
-        return np.r_[self.threshold[0], self.scale[0], np.zeros(self._n_entries)]
+        fixed = [self.threshold[0], self.scale[0]]
+        return np.concatenate([fixed, np.zeros(self._n_entries)])
 
     @property
     def parameter_variance(self) -> Array:
         """Variances of threshold, scale and the entries of the free matrix."""
         free = np.full(self._n_entries, 1 / self.precision)
-        return np.r_[self.threshold[1] ** 2, self.scale[1] ** 2, free]
+        fixed = [self.threshold[1] ** 2, self.scale[1] ** 2]
+        return np.concatenate([fixed, free])
 
     @property
     def _n_entries(self) -> int:
@@ -86,7 +88,8 @@ class MatrixPrior:
 
     def latent(self, gaps: Array) -> Array:
         """Prior mean of f for each pair."""
-        return self.scale[0] * self.squared_distance(gaps) - self.threshold[0]
+        latent = self.scale[0] * self.squared_distance(gaps) - self.threshold[0]
+        return np.asarray(latent)
 
     def covariance(self, gaps: Array, others: Array, *, with_threshold: bool) -> Array:
         """Prior covariance of f (or of the squared distance) between pairs."""
@@ -103,7 +106,8 @@ class MatrixPrior:
         """The diagonal of `covariance`."""
         free = np.einsum("ij,ij->i", gaps, gaps) ** 2 / self.precision
         scaled = (self.scale[1] * self.squared_distance(gaps)) ** 2
-        return free + scaled + (self.threshold[1] ** 2 if with_threshold else 0.0)
+        constant = self.threshold[1] ** 2 if with_threshold else 0.0
+        return np.asarray(free + scaled + constant)
 
 
 def matrix_frame(basis: Basis, metric: Array, mean: float) -> tuple[Basis, MatrixPrior]:
@@ -198,6 +202,5 @@ def _nearest(mapped: Array, n_neighbours: int) -> NDArray[np.intp]:
 
 def _total_variance(mapped: Array, item_weights: Array) -> float:
     centred = mapped - np.average(mapped, axis=0, weights=item_weights)
-    return float(item_weights @ (centred**2).sum(axis=1)) / max(
-        item_weights.sum() - 1, 1.0
-    )
+    total = float(item_weights @ (centred**2).sum(axis=1))
+    return total / max(float(item_weights.sum()) - 1, 1.0)

@@ -1,6 +1,7 @@
 """The commands: what they print, and how they end."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +32,17 @@ def test_every_command_has_help_with_an_example(name):
 
     assert result.exit_code == 0
     assert f"Example: likewise {name}" in " ".join(result.output.split())
+
+
+def test_every_option_is_in_the_documentation():
+    """What a command takes can be read about."""
+    text = Path(__file__).parents[2].joinpath("docs", "labelling.md").read_text()
+
+    for name in APP:
+        command = group.get_command(None, name)
+        for parameter in command.params:
+            for option in parameter.opts:
+                assert not option.startswith("--") or f"`{option}" in text, option
 
 
 def test_a_project_from_pictures_lists_what_it_skipped(tmp_path, picture_folder):

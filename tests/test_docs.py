@@ -1,0 +1,81 @@
+"""What the documents say is true: code runs, names are there, links lead somewhere."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import likewise
+from likewise import active, closure, equations, estimators
+from likewise.__main__ import COMMANDS
+from likewise.acquisition import ACQUISITIONS
+
+ROOT = Path(__file__).parents[1]
+DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+
+def test_the_code_of_the_readme_runs(capsys):
+    """Copied out and executed, it prints what it says."""
+    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+
+    exec(compile(block[1], "README.md", "exec"), {})
+
+    out = capsys.readouterr().out
+    learned, plain = (float(x) for x in re.findall(r"(0\.\d{3})$", out, re.M)[:2])
+    assert learned > plain
+    assert "pairs known without asking" in out
+
+
+@pytest.mark.parametrize("module", [active, closure, estimators])
+def test_examples_of_docstrings_run(module):
+    """Each example gives what it shows."""
+    result = doctest.testmod(module)
+
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_every_acquisition_and_command_is_documented():
+    """Names are listed once in code and found in docs/."""
+    text = "\n".join(path.read_text() for path in DOCS)
+
+    for name in [*ACQUISITIONS, *COMMANDS]:
+        assert name in text, name
+    for parameter in estimators.BayesianMetric().get_params():
+        assert f"\n    {parameter}" in estimators.BayesianMetric.__doc__ or (
+            parameter == "tol"
+        )
+
+
+def test_every_equation_has_its_number_in_the_code():
+    """(1) to (16), each in a docstring of equations.py."""
+    text = Path(equations.__file__).read_text()
+
+    for number in range(1, 17):
+        assert f"({number})" in text, number
+
+
+def test_functions_named_in_the_mathematics_exist():
+    """The table of equations points at real functions."""
+    text = (ROOT / "docs" / "math.md").read_text()
+    where = text[text.index("**Where each equation is**") :].split("\n\n")[0]
+
+    for name in re.findall(r"`(\w+)`", where):
+        assert callable(getattr(equations, name)), name
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    """Files and pictures that a document points at are there."""
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
+
+
+def test_the_version_is_the_packages():
+    """One version, in pyproject.toml."""
+    from importlib.metadata import version
+
+    assert version("likewise") in (ROOT / "pyproject.toml").read_text()
+    assert likewise.__doc__
