@@ -38,6 +38,7 @@ MAY_IMPORT = {
     "active": CORE | {"estimators", "verdicts"},
     "images": {"errors"},
     "experiments": CORE | FACE | {"images", "__init__", "__main__"},
+    "app": {"__init__", "errors", "images"},  # the public face alone
     "__main__": {"errors"},
     "__init__": CORE | FACE,
 }

@@ -5,6 +5,7 @@ that help stays quick and a missing optional library hurts only its own command.
 """
 
 import importlib
+import keyword
 import sys
 
 try:
@@ -17,7 +18,8 @@ except ModuleNotFoundError:
 
 from likewise.errors import LikewiseError, MissingExtraError
 
-# Command: (module that defines it, extra to install, one line of help).
+# Command: (module that defines it, extra to install, one line of help or none to
+# leave it out of the list).
 COMMANDS = {
     "demo": (
         "likewise.experiments.demo",
@@ -29,6 +31,14 @@ COMMANDS = {
         "bench",
         "The paper's tables and figures, against the tools in use today.",
     ),
+    "new": ("likewise.app.cli", "app", "Make a project file from your items."),
+    "label": ("likewise.app.cli", "app", "Open the labelling page of a project."),
+    "ask": ("likewise.app.cli", "app", "Print the open question of a project."),
+    "answer": ("likewise.app.cli", "app", "Answer the open question."),
+    "status": ("likewise.app.cli", "app", "Print how far a project has come."),
+    "export": ("likewise.app.cli_exchange", "app", "Write the answers to a file."),
+    "import": ("likewise.app.cli_exchange", "app", "Take answers from a file."),
+    "demo-serve": ("likewise.app.cli", "app", ""),
 }
 
 
@@ -45,7 +55,7 @@ class LazyGroup(click.Group):
             return None
         module, extra, _ = COMMANDS[name]
         try:
-            command = getattr(importlib.import_module(module), name.replace("-", "_"))
+            command = getattr(importlib.import_module(module), _attribute(name))
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("likewise"):
                 raise
@@ -59,7 +69,7 @@ class LazyGroup(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(
-                [(name, help) for name, (_, _, help) in COMMANDS.items()]
+                [(name, help) for name, (_, _, help) in COMMANDS.items() if help]
             )
 
 
@@ -76,6 +86,12 @@ def main(arguments: list[str] | None = None) -> None:
     except LikewiseError as error:
         print(f"likewise: {error}", file=sys.stderr)
         sys.exit(1)
+
+
+def _attribute(command: str) -> str:
+    """Give the Python name of a command, which may be no name in Python."""
+    name = command.replace("-", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 if __name__ == "__main__":

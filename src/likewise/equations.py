@@ -473,6 +473,8 @@ def pair_posterior(
     B[np.diag_indices_from(B)] += 1.0
     root = np.asarray(lapack.dpotrf(B, lower=1, clean=1, overwrite_a=1)[0])
     force = pull - curvature * prior_latent
+    if len(force) == 0:  # before any answer; LAPACK refuses empty arrays
+        return force, root, 0.0
     inner = lapack.dpotrs(root, half * (covariance @ force), lower=1)[0]
     log_determinant = 2 * float(np.sum(np.log(np.diag(root))))
     return force - half * inner, root, log_determinant

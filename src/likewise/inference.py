@@ -339,7 +339,9 @@ class PairSolver:
             covariance, self._latent, *sites
         )
         half = np.sqrt(sites[0])
-        known = lapack.dtrtrs(root, half[:, None] * covariance, lower=1)[0]
+        known = half[:, None] * covariance
+        if len(root):  # LAPACK complains on stdout of empty arrays
+            known = lapack.dtrtrs(root, known, lower=1)[0]
         variance = np.diag(covariance) - np.einsum("ij,ij->j", known, known)
         variance = np.maximum(variance, 0.0)
         moved = covariance @ alpha
@@ -378,7 +380,9 @@ class PairSolver:
         parameters[0] += threshold
         parameters[1] += scale
         parameters[2:] += matrix_entries(free)
-        inverse_root = np.asarray(lapack.dtrtri(root, lower=1)[0])
+        inverse_root = root
+        if len(root):
+            inverse_root = np.asarray(lapack.dtrtri(root, lower=1)[0])
         return PairPosterior(prior, parameters, gaps, inverse_root, half)
 
 

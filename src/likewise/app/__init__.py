@@ -1,0 +1,1 @@
+"""The tool: a project file, its loop, its commands and its page."""

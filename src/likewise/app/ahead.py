@@ -1,0 +1,124 @@
+"""The next question for each possible answer, computed while the person looks."""
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise import ActiveMetric, LikewiseError
+from likewise.app.records import Question
+
+# Seconds to wait first, so that the question just given is drawn without delay.
+HEAD_START = 0.06
+
+Pair = tuple[int, int]
+Key = tuple[Any, ...]  # state, annotator, pair and label
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A learner that has been told an answer, and what it asks then."""
+
+    learner: ActiveMetric
+    pair: Pair | None
+
+
+class Following(NamedTuple):
+    """A question computed ahead, and whether all answers were known then."""
+
+    pair: Pair | None
+    is_exact: bool
+
+
+class Turn:
+    """One question being looked at: whether an answer came, and which."""
+
+    def __init__(self) -> None:
+        self.is_over = threading.Event()
+        self.chosen: Key | None = None
+        self.futures: dict[Key, Future[Ready | None]] = {}
+
+    def end(self, chosen: Key | None = None) -> None:
+        """Let go of all computations but the chosen one, which must hurry."""
+        self.chosen = chosen
+        self.is_over.set()
+        for key, future in self.futures.items():
+            if key != chosen:
+                future.cancel()
+
+    def follow(
+        self, key: Key, learner: ActiveMetric, elsewhere: NDArray[np.intp]
+    ) -> Ready | None:
+        """Compute what is asked after one answer, unless another one was given."""
+        self.is_over.wait(HEAD_START)
+        if self.is_over.is_set() and self.chosen != key:
+            return None
+        _, annotator, pair, label = key
+        learner = learner.copy()
+        learner.tell([pair], [label], annotator)
+        found = learner.ask(1, exclude=elsewhere)
+        following = (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+        return Ready(learner, following)
+
+
+class Ahead:
+    """Keeps, for each annotator, what would follow each possible answer."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(2, thread_name_prefix="ahead")
+        self._turns: dict[str, Turn] = {}
+        self._next: dict[str, Following] = {}
+
+    def prepare(
+        self,
+        learner: ActiveMetric,
+        state: tuple[int, int],
+        question: Question,
+        elsewhere: NDArray[np.intp],
+    ) -> None:
+        """Start computing what follows each answer to this question."""
+        name = question.annotator
+        keys: list[Key] = [(state, name, question.pair, label) for label in (1, -1, 0)]
+        if name in self._turns:
+            if keys[0] in self._turns[name].futures:
+                return
+            self._turns[name].end()
+        self._next.pop(name, None)
+        turn = self._turns[name] = Turn()
+        for key in keys:
+            turn.futures[key] = self._pool.submit(turn.follow, key, learner, elsewhere)
+
+    def take(self, key: Key) -> Ready | None:
+        """What was computed for this answer; None if it was not."""
+        name: str = key[1]
+        self._next.pop(name, None)
+        turn = self._turns.pop(name, None)
+        if turn is None:
+            return None
+        # Where someone else has answered meanwhile, the question prepared before is
+        # still a good one; the learner behind it is not.
+        found = next((known for known in turn.futures if known[1:] == key[1:]), None)
+        turn.end(found)
+        if found is None or turn.futures[found].cancel():
+            return None  # not begun: the caller is as fast
+        try:
+            ready = turn.futures[found].result()
+        except LikewiseError:
+            return None  # the caller computes it again, and reports it
+        if ready is None:
+            return None
+        self._next[name] = Following(ready.pair, found == key)
+        return ready if found == key else None
+
+    def next_pair(self, annotator: str) -> Following:
+        """The question computed for after the last answer; given once."""
+        return self._next.pop(annotator, Following(None, False))
+
+    def close(self) -> None:
+        """Drop what has not begun and wait for the rest."""
+        for turn in self._turns.values():
+            turn.end()
+        self._pool.shutdown(wait=True, cancel_futures=True)

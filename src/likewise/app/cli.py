@@ -1,0 +1,358 @@
+"""The commands of the tool: each parses, calls and prints.
+
+Results go to stdout, progress to stderr.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from likewise import InputError
+from likewise.app import items, tables
+from likewise.app.insight import Insight, Progress
+from likewise.app.items import Built
+from likewise.app.project import LABELS, Project
+from likewise.app.records import Question
+from likewise.app.store import is_writable, now
+from likewise.app.writer import Writer
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+DEFAULT_ANNOTATOR = "me"
+as_json = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+annotator_option = click.option(
+    "--annotator", default=DEFAULT_ANNOTATOR, metavar="NAME", help="Who answers."
+)
+project_argument = click.argument("project", type=click.Path(path_type=Path))
+
+
+def file_option(name: str, words: str) -> Callable[[Command], Command]:
+    """Make an option that takes a path."""
+    return click.option(name, type=click.Path(path_type=Path), help=words)
+
+
+@click.command()
+@project_argument
+@file_option("--images", "A folder of pictures.")
+@file_option("--vectors", "Ready numbers: .npy, .npz, .parquet or .csv.")
+@file_option("--table", "Rows to compare: .csv or .parquet.")
+@file_option("--audio", "A folder of wav files.")
+@click.option("--digits", is_flag=True, help="Handwritten digits, to try it out.")
+@file_option("--thumbnails", "With --vectors: a folder with a picture a row.")
+@click.option("--text", help="With --vectors: a column, or a file of lines, to show.")
+@click.option("--id", "id_column", help="The column that names the items.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), help="Fixes all questions. [random]"
+)
+@click.option(
+    "--acquisition", default="batch", show_default=True, help="How pairs are chosen."
+)
+@as_json
+def new(project: Path, is_json: bool, **options: Any) -> None:
+    """Make a project file from pictures, vectors, a table or sounds.
+
+    Without a source, the handwritten digits are used.
+
+    Example: likewise new photos.likewise --images ~/holiday
+    """
+    seed = options.pop("seed")
+    settings = {
+        "seed": _random_seed() if seed is None else seed,
+        "acquisition": _check_acquisition(options.pop("acquisition")),
+        "likewise": version("likewise"),
+        "created": now(),
+    }
+    with Writer(project) as writer:
+        built = _build(writer, **options)
+        writer.finish(built.vectors, {**settings, "kind": built.kind})
+    for name, reason in built.skipped:
+        click.echo(f"Skipped {name}: {reason}", err=True)
+    n_items, n_features = built.vectors.shape
+    if is_json:
+        print_json(
+            project=str(project),
+            kind=built.kind,
+            n_items=n_items,
+            n_features=n_features,
+            skipped=[{"name": name, "reason": why} for name, why in built.skipped],
+        )
+        return
+    skipped = f", {len(built.skipped)} skipped" if built.skipped else ""
+    click.echo(f"{project}: {n_items:,} items of {n_features} numbers{skipped}.")
+    click.echo(f"Next: likewise label {project}")
+
+
+def _build(
+    writer: Writer,
+    *,
+    images: Path | None,
+    vectors: Path | None,
+    table: Path | None,
+    audio: Path | None,
+    digits: bool,
+    thumbnails: Path | None,
+    text: str | None,
+    id_column: str | None,
+) -> Built:
+    sources = [images, vectors, table, audio, digits or None]
+    if sum(source is not None for source in sources) > 1:
+        raise InputError(
+            "A project must have one source: --images, --vectors, --table, --audio "
+            "or --digits. Got several."
+        )
+    if (thumbnails is not None or text is not None) and vectors is None:
+        raise InputError("'--thumbnails' and '--text' need '--vectors'.")
+    if id_column is not None and vectors is None and table is None:
+        raise InputError("'--id' needs '--vectors' or '--table'.")
+    if images is not None:
+        return items.from_images(images, writer, progress_bar)
+    if audio is not None:
+        return items.from_audio(audio, writer, progress_bar)
+    if table is not None:
+        return tables.from_table(table, writer, id_column=id_column)
+    if vectors is not None:
+        return tables.from_vectors(
+            vectors,
+            writer,
+            progress_bar,
+            text=text,
+            thumbnails=thumbnails,
+            id_column=id_column,
+        )
+    return items.from_digits(writer)
+
+
+def progress_bar(things: Iterable[Any], n_things: int) -> Iterator[Any]:
+    """Show on stderr how far the reading has come."""
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(
+        things,
+        "Reading",
+        total=n_things,
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+    )
+
+
+def _random_seed() -> int:
+    import secrets
+
+    return secrets.randbelow(2**31 - 1)
+
+
+def _check_acquisition(name: str) -> str:
+    """Refuse now what the learner would refuse later, once the file is made."""
+    import numpy as np
+
+    from likewise import ActiveMetric
+
+    ActiveMetric(np.eye(2), acquisition=name)
+    return name
+
+
+@click.command()
+@project_argument
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="[8765, or a free one if taken]"
+)
+@click.option(
+    "--annotator",
+    "annotators",
+    multiple=True,
+    metavar="NAME",
+    help="Who answers; repeat it for one address a person.",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@as_json
+def label(
+    project: Path,
+    host: str,
+    port: int | None,
+    annotators: tuple[str, ...],
+    no_browser: bool,
+    is_json: bool,
+) -> None:
+    """Open the labelling page of a project in the browser.
+
+    The page is served to this computer alone, until you press Ctrl+C.
+
+    Example: likewise label photos.likewise
+    """
+    from likewise.app.web.server import serve
+
+    names = list(annotators) or [DEFAULT_ANNOTATOR]
+
+    def announce(addresses: list[str]) -> None:
+        if is_json:
+            print_json(
+                project=str(project), addresses=dict(zip(names, addresses, strict=True))
+            )
+        else:
+            for name, address in zip(names, addresses, strict=True):
+                who = f" for {name}" if len(names) > 1 else ""
+                click.echo(f"Open{who}: {address}")
+            click.echo("Stop with Ctrl+C. Every answer is saved at once.", err=True)
+        sys.stdout.flush()
+        if not no_browser:
+            click.launch(addresses[0])
+
+    serve(project, host=host, port=port, annotators=names, announce=announce)
+
+
+@click.command()
+@project_argument
+@annotator_option
+@click.option("--why", is_flag=True, help="Say why this pair is asked.")
+@as_json
+def ask(project: Path, annotator: str, why: bool, is_json: bool) -> None:
+    """Print the open question of a project.
+
+    Example: likewise ask photos.likewise --json
+    """
+    with Project.open(project) as opened:
+        question = opened.question(annotator)
+        _print_question(opened, question, why, is_json)
+
+
+@click.command()
+@project_argument
+@click.argument("answer", type=click.Choice([*LABELS, "undo"]))
+@annotator_option
+@click.option("--question", "number", type=int, help="Its number. [the open one]")
+@click.option("--seconds", type=float, help="How long the answer took.")
+@click.option("--why", is_flag=True, help="Say why the next pair is asked.")
+@as_json
+def answer(
+    project: Path,
+    answer: str,
+    annotator: str,
+    number: int | None,
+    seconds: float | None,
+    why: bool,
+    is_json: bool,
+) -> None:
+    """Answer the open question and print the next one.
+
+    Example: likewise answer photos.likewise same
+    """
+    with Project.open(project) as opened:
+        if answer == "undo":
+            opened.undo(annotator)
+        else:
+            if number is None:
+                question = opened.question(annotator)
+                if question is None:
+                    raise InputError("Every pair is known: there is nothing to answer.")
+                number = question.id
+            opened.answer(number, LABELS[answer], annotator, seconds)
+        _print_question(opened, opened.question(annotator), why, is_json)
+
+
+@click.command()
+@project_argument
+@as_json
+def status(project: Path, is_json: bool) -> None:
+    """Print how far a project has come, and who answered.
+
+    Example: likewise status photos.likewise
+    """
+    with Project.open(project, read_only=not is_writable(project)) as opened:
+        insight = Insight(opened)
+        progress, people = insight.progress(), insight.people()
+        if is_json:
+            print_json(
+                project=str(project),
+                **{key: opened.settings[key] for key in ("kind", "n_items", "seed")},
+                **asdict(progress),
+                annotators=[asdict(person) for person in people],
+            )
+            return
+        click.echo(f"{project}: {opened.settings['n_items']:,} items")
+        click.echo(_describe(progress))
+        for person in people:
+            agrees = (
+                f", agrees with others on {person.agreement:.0%} of {person.n_shared}"
+                if person.agreement is not None
+                else ""
+            )
+            click.echo(f"  {person.name}: {person.n_answers} answers{agrees}")
+
+
+def _describe(progress: Progress) -> str:
+    lines = [
+        f"{progress.n_answers} answers: {progress.n_same} same, "
+        f"{progress.n_different} different, {progress.n_unsure} unsure; "
+        f"{progress.n_saved} saved by implication",
+    ]
+    if progress.n_contradictions:
+        lines.append(f"{progress.n_contradictions} contradictions to settle")
+    if progress.accuracy is not None:
+        lines.append(
+            f"Estimated accuracy {progress.accuracy:.0%} "
+            f"({progress.low:.0%} to {progress.high:.0%})"
+        )
+    return "\n".join([*lines, progress.words])
+
+
+def _print_question(
+    project: Project, question: Question | None, why: bool, is_json: bool
+) -> None:
+    if question is None:
+        if is_json:
+            print_json(question=None)
+        else:
+            click.echo("Every pair is known: there is nothing left to ask.")
+        return
+    left, right = project.item(question.left), project.item(question.right)
+    reason = project.why(question.pair) if why else None
+    if is_json:
+        shown = {
+            "id": question.id,
+            "left": asdict(left),
+            "right": asdict(right),
+            "annotator": question.annotator,
+            "asked": question.asked,
+            "model_version": question.model_version,
+        }
+        print_json(question=shown, **({"why": str(reason)} if reason else {}))
+        return
+    click.echo(f"Question {question.id}: same or different?")
+    for item in (left, right):
+        click.echo(f"  {item.name}")
+        for name, value in (item.fields or {}).items():
+            click.echo(f"      {name}: {value}")
+        if item.text:
+            click.echo(f"      {item.text}")
+    if reason:
+        click.echo(str(reason))
+
+
+def print_json(**values: Any) -> None:
+    """Print one line of JSON for programs."""
+    click.echo(json.dumps({"ok": True, **values}, ensure_ascii=False))
+
+
+@click.command(hidden=True)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Where to listen.")
+def demo_serve(no_browser: bool, port: int | None) -> None:
+    """Open the labelling page on handwritten digits.
+
+    Example: likewise demo-serve
+    """
+    path = Path("digits.likewise")
+    if not path.exists():
+        new.main([str(path), "--digits", "--seed", "1"], standalone_mode=False)
+    arguments = [str(path)] + ["--no-browser"] * no_browser
+    if port is not None:
+        arguments += ["--port", str(port)]
+    label.main(arguments, standalone_mode=False)

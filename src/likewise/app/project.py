@@ -1,0 +1,457 @@
+"""The loop without a face: question, answer, undo, change, and what is known by now.
+
+No printing, no click, no HTTP. Commands and pages stand on this, so that both have
+every answer kept, every undo and the same next question.
+"""
+
+import threading
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise import ActiveMetric, BayesianMetric, InputError, StoreError
+from likewise.app.ahead import Ahead
+from likewise.app.records import (
+    Answer,
+    ClosedError,
+    Estimate,
+    Item,
+    Medium,
+    NotThereError,
+    Question,
+)
+from likewise.app.store import Store
+
+Pairs = NDArray[np.intp]
+
+LABELS = {"same": 1, "different": -1, "unsure": 0}
+WORDS = {label: word for word, label in LABELS.items()}
+# Up to this many items every pair may be asked; beyond, a drawn part of them.
+MAX_EXHAUSTIVE = 6000
+N_CANDIDATES = 60_000
+MAX_BASIS = 48
+MAX_NAME = 60
+# Where several people answer, one question in so many was answered by another before.
+SECOND_OPINION = 10
+
+
+class Project:
+    """An open project: its items, its answers and what they taught.
+
+    Safe to use from several threads.
+
+    Parameters
+    ----------
+    store : Store
+        The open file.
+    is_ahead : bool
+        Whether to compute the next question while the present one is looked at.
+    """
+
+    def __init__(self, store: Store, *, is_ahead: bool = False) -> None:
+        self.store = store
+        self.is_read_only = store.is_read_only
+        self.settings = store.settings()
+        self.kind: str = self.settings["kind"]
+        self.names = store.item_names()
+        self.X = store.vectors()
+        self.lock = threading.RLock()
+        self._learner = _new_learner(self.X, self.settings)
+        self._answers: list[Answer] = []
+        self._told: list[int] = []  # batches told to the learner
+        self._seen: int | None = None
+        self._ahead = Ahead() if is_ahead else None
+        self._after_answer: list[Callable[[], None]] = []
+
+    @classmethod
+    def open(cls, path: str | Path, *, read_only: bool = False) -> Self:
+        """Open a project file for use without a page."""
+        return cls(Store.open(path, read_only=read_only))
+
+    def close(self) -> None:
+        """Stop computing ahead and close the file."""
+        if self._ahead is not None:
+            self._ahead.close()
+        with self.lock:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    # The loop
+
+    def question(self, annotator: str) -> Question | None:
+        """The open question of this annotator; a new one where there is none.
+
+        None once every pair that may be asked has an answer.
+        """
+        annotator = check_annotator(annotator)
+        with self.lock:
+            self._sync()
+            mine = [q for q in self.store.open_questions() if q.annotator == annotator]
+            if mine:
+                question: Question | None = mine[0]
+            else:
+                question = self._new_question(annotator)
+            if question is not None:
+                self._look_ahead(question)
+            return question
+
+    def answer(
+        self, number: int, label: int, annotator: str, seconds: float | None = None
+    ) -> Answer:
+        """Take the answer to an open question; it is on disk on return."""
+        check_label(label)
+        with self.lock:
+            self._sync()
+            question = self.store.question(number)
+            if question.annotator != annotator:
+                raise ClosedError(
+                    f"Question {number} is open for {question.annotator!r}, "
+                    f"not for {annotator!r}."
+                )
+            answer = self.store.answer(question, label, _check_seconds(seconds))
+            self._take(answer)
+        return answer
+
+    def undo(self, annotator: str) -> Answer:
+        """Take back the annotator's last answer; its question opens again."""
+        with self.lock:
+            self._sync()
+            last = self.last_answer(annotator)
+            if last is None:
+                raise InputError("There is no answer to take back.")
+            self.store.undo(last, annotator)
+            self._reload()
+            self._notify()
+            return last
+
+    def change(self, number: int, label: int, annotator: str) -> Answer:
+        """Replace an old answer on a pair by a new one; the old one stays recorded."""
+        check_label(label)
+        annotator = check_annotator(annotator)
+        with self.lock:
+            self._sync()
+            old = next((a for a in self._answers if a.id == number), None)
+            if old is None:
+                raise NotThereError(f"There is no answer {number}.")
+            answer = self.store.change(old, label, annotator, self.version)
+            self._take(answer)
+        return answer
+
+    def flag(self, number: int, annotator: str, is_flagged: bool) -> None:
+        """Set a question aside for a second look, or no longer."""
+        with self.lock:
+            self.store.question(number)
+            self.store.flag(number, annotator, is_flagged)
+
+    def import_answers(self, rows: list[dict[str, Any]]) -> int:
+        """Add answers from elsewhere, all or none; gives how many were new."""
+        for row in rows:
+            check_label(row["label"])
+            if row["left"] == row["right"]:
+                raise InputError(
+                    "A pair must have two different items. "
+                    f"Got {self.names[row['left']]!r} twice."
+                )
+        with self.lock:
+            self._sync()
+            known = {(a.pair, a.annotator): a.label for a in self.current_answers()}
+            rows = [row for row in rows if known.get(_key(row)) != row["label"]]
+            n_rows = self.store.import_answers(rows, self.version)
+            self._reload()
+            self._notify()
+        return n_rows
+
+    # What is known by now
+
+    @property
+    def version(self) -> int:
+        """How many answers, or lists of imported answers, the metric stands on."""
+        return len(self._told)
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """A key that changes with every answer, undo and import."""
+        last = self._answers[-1].id if self._answers else 0
+        return last, sum(answer.undone for answer in self._answers)
+
+    def learner(self) -> ActiveMetric:
+        """The learner, up to date. It is shared: copy it before telling it anything."""
+        with self.lock:
+            self._sync()
+            return self._learner
+
+    def answers(self) -> list[Answer]:
+        """Every answer ever given, undone ones included, oldest first."""
+        with self.lock:
+            self._sync()
+            return list(self._answers)
+
+    def last_answer(self, annotator: str) -> Answer | None:
+        """The annotator's latest answer that undo would take back."""
+        mine = (
+            answer
+            for answer in reversed(self.answers())
+            if answer.annotator == annotator
+            and answer.source != "imported"
+            and not answer.undone
+        )
+        return next(mine, None)
+
+    def current_answers(self) -> list[Answer]:
+        """The answers that count: each annotator's latest on each pair."""
+        latest = {
+            (answer.pair, answer.annotator): answer
+            for answer in self.answers()
+            if not answer.undone
+        }
+        return sorted(latest.values(), key=lambda answer: answer.id)
+
+    def item(self, number: int) -> Item:
+        """One item by its number."""
+        with self.lock:
+            return self.store.item(number)
+
+    def medium(self, number: int, role: str) -> Medium | None:
+        """The picture, thumbnail or sound of an item, if it has one."""
+        with self.lock:
+            return self.store.medium(number, role)
+
+    def asked(self, number: int) -> Question:
+        """A question by its number, open or not."""
+        with self.lock:
+            return self.store.question(number)
+
+    def flagged(self) -> set[int]:
+        """Numbers of the questions that were set aside."""
+        with self.lock:
+            return self.store.flagged()
+
+    def item_number(self, name: str) -> int:
+        """The number of the item of this name."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise NotThereError(f"There is no item {name!r}.") from None
+
+    def answers_saved(self) -> int:
+        """How many pairs are known without having been asked."""
+        with self.lock:
+            self._sync()
+            return int(self._learner.answers_saved())
+
+    def contradictions(self) -> list[list[tuple[int, int, int]]]:
+        """Circles of answers that cannot all be true."""
+        with self.lock:
+            self._sync()
+            return self._learner.contradictions()
+
+    def why(self, pair: tuple[int, int]) -> Any:
+        """Why a pair is worth asking, by the present metric."""
+        with self.lock:
+            self._sync()
+            return self._learner.why(pair)
+
+    def p_same(self, pair: tuple[int, int]) -> float:
+        """P(same) of one pair by the present metric."""
+        with self.lock:
+            metric = self._learner.metric_
+            return float(metric.pair_probability(self.X[list(pair)], [[0, 1]])[0])
+
+    def on_change(self, call: Callable[[], None]) -> None:
+        """Call this after every answer, undo and import."""
+        self._after_answer.append(call)
+
+    def add_estimate(self, estimate: Estimate) -> None:
+        """Keep a point of the curve, unless the answers have moved on from it."""
+        with self.lock:
+            self.store.add_estimate(estimate)
+
+    # How the learner follows the file
+
+    def _take(self, answer: Answer) -> None:
+        """Learn from an answer just stored: what was computed ahead, if it was."""
+        key = (self.state, answer.annotator, answer.pair, answer.label)
+        self._answers.append(answer)
+        ready = self._ahead.take(key) if self._ahead is not None else None
+        if ready is not None:
+            self._learner = ready.learner
+        else:
+            self._learner = self._learner.copy()
+            self._learner.tell([answer.pair], [answer.label], answer.annotator)
+        self._told.append(answer.batch)
+        self._notify()
+
+    def _notify(self) -> None:
+        for call in self._after_answer:
+            call()
+
+    def _sync(self) -> None:
+        """Take in what another program has written since."""
+        changes = self.store.changes()
+        if changes != self._seen:
+            self._reload()
+            self._seen = changes
+
+    def _reload(self) -> None:
+        self._answers = self.store.answers()
+        counted = [answer for answer in self._answers if not answer.undone]
+        batches = [list(group) for _, group in groupby(counted, lambda a: a.batch)]
+        numbers = [batch[0].batch for batch in batches]
+        shared = 0
+        while shared < min(len(numbers), len(self._told)):
+            if numbers[shared] != self._told[shared]:
+                break
+            shared += 1
+        # Others may be looking at the learner of before: leave that as it is.
+        self._learner = self._learner.copy()
+        for _ in range(len(self._told) - shared):
+            self._learner.undo()
+        for batch in batches[shared:]:
+            self._learner.tell(
+                [answer.pair for answer in batch],
+                [answer.label for answer in batch],
+                batch[0].annotator,
+            )
+        self._told = numbers
+
+    def _new_question(self, annotator: str) -> Question | None:
+        elsewhere = [question.pair for question in self.store.open_questions()]
+        pair = self._next_pair(annotator, elsewhere)
+        if pair is None:
+            return None
+        rng = np.random.RandomState([self.settings["seed"], self.version, *pair])
+        left, right = pair if rng.randint(2) else pair[::-1]
+        return self.store.add_question(
+            left, right, annotator, model_version=self.version, p_same=self.p_same(pair)
+        )
+
+    def _next_pair(
+        self, annotator: str, elsewhere: list[tuple[int, int]]
+    ) -> tuple[int, int] | None:
+        again = self._second_opinion(annotator, elsewhere)
+        if again is not None:
+            return again
+        if self._ahead is not None:
+            pair, is_exact = self._ahead.next_pair(annotator)
+            if pair is not None and pair not in elsewhere:
+                if is_exact or pair not in self._answered():
+                    return pair
+        found = self._learner.ask(1, exclude=as_pairs(elsewhere))
+        return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+    def _answered(self) -> set[tuple[int, int]]:
+        return {answer.pair for answer in self._answers if not answer.undone}
+
+    def _second_opinion(
+        self, annotator: str, elsewhere: list[tuple[int, int]]
+    ) -> tuple[int, int] | None:
+        """Now and then, the oldest pair that only someone else has answered.
+
+        Without pairs in common, nothing could be said of how far people agree.
+        """
+        counted = [a for a in self._answers if not a.undone and a.label != 0]
+        mine = {answer.pair for answer in counted if answer.annotator == annotator}
+        if len(mine) % SECOND_OPINION != SECOND_OPINION - 1:
+            return None
+        others = (
+            answer.pair
+            for answer in counted
+            if answer.annotator != annotator
+            and answer.source != "imported"
+            and answer.pair not in mine
+            and answer.pair not in elsewhere
+        )
+        return next(others, None)
+
+    def _look_ahead(self, question: Question) -> None:
+        if self._ahead is None:
+            return
+        elsewhere = [
+            other.pair
+            for other in self.store.open_questions()
+            if other.annotator != question.annotator
+        ]
+        self._ahead.prepare(self._learner, self.state, question, as_pairs(elsewhere))
+
+
+def as_pairs(pairs: list[tuple[int, int]]) -> Pairs:
+    """Pairs as an array of shape (n_pairs, 2), also where there is none."""
+    return np.array(pairs, dtype=np.intp).reshape(-1, 2)
+
+
+def check_label(label: int) -> int:
+    """Return the label of an answer, or say what it must be."""
+    if label not in WORDS:
+        raise InputError(
+            f"An answer must be +1 (same), -1 (different) or 0 (unsure). Got {label!r}."
+        )
+    return label
+
+
+def check_annotator(name: str) -> str:
+    """Return an annotator's name without outer space, or say what it must be."""
+    name = " ".join(name.split())
+    if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
+        raise InputError(
+            f"An annotator's name must have 1 to {MAX_NAME} printable characters. "
+            f"Got {name!r:.80}."
+        )
+    return name
+
+
+def _key(row: dict[str, Any]) -> tuple[tuple[int, int], str]:
+    """Pair and annotator of an imported answer."""
+    left, right = sorted((row["left"], row["right"]))
+    return (left, right), row["annotator"]
+
+
+def _check_seconds(seconds: float | None) -> float | None:
+    """How long an answer took, to the millisecond; nonsense becomes unknown."""
+    if seconds is None or not 0 <= seconds < 86_400:
+        return None
+    return round(float(seconds), 3)
+
+
+def _new_learner(X: NDArray[np.float32], settings: dict[str, Any]) -> ActiveMetric:
+    metric = BayesianMetric()
+    if len(X) > MAX_EXHAUSTIVE:
+        # A prior from all neighbours, and a matrix of all features, take minutes here.
+        metric.set_params(prior="unit", n_basis=min(MAX_BASIS, X.shape[1]))
+    try:
+        return ActiveMetric(
+            X,
+            metric,
+            acquisition=settings["acquisition"],
+            candidates=_candidates(X, settings["seed"]),
+            random_state=settings["seed"],
+        )
+    except InputError as error:
+        raise StoreError(
+            f"The vectors of the project cannot be used: {error}"
+        ) from error
+
+
+def _candidates(X: NDArray[np.float32], seed: int) -> Pairs | None:
+    """Half near neighbours, half any two items; None where all pairs may be asked."""
+    n_items = len(X)
+    if n_items <= MAX_EXHAUSTIVE:
+        return None
+    from sklearn.neighbors import NearestNeighbors
+
+    rng = np.random.RandomState(seed)
+    anchors = rng.permutation(n_items)[: N_CANDIDATES // 60]
+    near = NearestNeighbors(n_neighbors=31, algorithm="brute").fit(X)
+    neighbours = near.kneighbors(X[anchors], return_distance=False)  # (n_anchors, 31)
+    close = np.column_stack([np.repeat(anchors, 31), neighbours.ravel()])
+    drawn = rng.randint(n_items, size=(N_CANDIDATES // 2, 2))
+    pairs = np.sort(np.concatenate([close, drawn]), axis=1)
+    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)

@@ -1,0 +1,86 @@
+"""What a project file holds, as plain values; and two ways to ask for it wrongly."""
+
+from dataclasses import dataclass
+
+from likewise import InputError, StoreError
+
+
+class NotThereError(InputError):
+    """What was named is not in the project."""
+
+
+class ClosedError(StoreError):
+    """The question is not open to this answer."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that can be the same as another."""
+
+    number: int
+    name: str
+    text: str | None = None
+    fields: dict[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Medium:
+    """A picture, thumbnail or sound of an item, as bytes."""
+
+    role: str
+    mime: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Question:
+    """A pair shown to someone, as it was shown."""
+
+    id: int
+    left: int
+    right: int
+    annotator: str
+    asked: str
+    model_version: int
+    p_same: float | None
+    state: str
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """The two items, lower number first."""
+        return min(self.left, self.right), max(self.left, self.right)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What someone said about a pair: +1 same, -1 different, 0 unsure."""
+
+    id: int
+    batch: int
+    question: int | None
+    left: int
+    right: int
+    label: int
+    annotator: str
+    answered: str
+    seconds: float | None
+    model_version: int
+    source: str
+    undone: bool = False
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """The two items, lower number first."""
+        return min(self.left, self.right), max(self.left, self.right)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How well the metric was thought to do after so many answers."""
+
+    n_answers: int
+    last_answer: int
+    accuracy: float
+    low: float
+    high: float
+    saved: int

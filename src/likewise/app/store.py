@@ -1,0 +1,440 @@
+"""The project file: items, vectors, questions and answers in one SQLite file.
+
+Nothing here learns or chooses. A write is on disk (WAL, synchronous=FULL) when the
+method returns. Answers are only ever added; undoing one marks it.
+"""
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise import LikewiseError, StoreError
+from likewise.app.records import (
+    Answer,
+    ClosedError,
+    Estimate,
+    Item,
+    Medium,
+    NotThereError,
+    Question,
+)
+from likewise.app.schema import APPLICATION_ID, MIGRATIONS
+
+Vectors = NDArray[np.float32]
+
+# Settings that every project has.
+REQUIRED = {"kind", "seed", "acquisition", "n_items", "n_features", "fingerprint"}
+# Tables looked through when a file is opened. Vectors have their fingerprint; pictures
+# are looked at when they are shown.
+CHECKED = ("settings", "items", "questions", "answers", "undone", "estimates")
+# Seconds to wait while another program writes.
+PATIENCE = 5.0
+
+
+class Store:
+    """An open project file."""
+
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, is_read_only: bool
+    ) -> None:
+        self.path = path
+        self.is_read_only = is_read_only
+        self._connection = connection
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Self:
+        """Open a project file, bringing an older one up to date."""
+        path = Path(path)
+        if not path.is_file():
+            raise StoreError(
+                f"There is no project file {path}. Make one with: likewise new {path}"
+            )
+        if not read_only and not is_writable(path):
+            raise StoreError(
+                f"{path} is read-only. Allow writing to it, or answer in a copy."
+            )
+        with said_plainly(path):
+            store = cls(path, _connect(path, read_only), read_only)
+            store._check_format()
+            if not read_only:
+                store._prepare_writing()
+        return store
+
+    def close(self) -> None:
+        """Close the file; what was written stays."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    # What the file is made of
+
+    def settings(self) -> dict[str, Any]:
+        """Kind of items, seed, versions, fingerprint and the like."""
+        rows = self._read("SELECT name, value FROM settings")
+        with said_plainly(self.path):
+            settings = {name: json.loads(value) for name, value in rows}
+        missing = REQUIRED - settings.keys()
+        if missing:
+            raise StoreError(_damaged(self.path, f"it has no {min(missing)}"))
+        return settings
+
+    def item_names(self) -> list[str]:
+        """Names of all items, in order."""
+        return [
+            name for (name,) in self._read("SELECT name FROM items ORDER BY number")
+        ]
+
+    def item(self, number: int) -> Item:
+        """One item by its number."""
+        rows = self._read("SELECT * FROM items WHERE number = ?", number)
+        if not rows:
+            raise NotThereError(f"There is no item {number}.")
+        number, name, text, fields = rows[0]
+        return Item(number, name, text, None if fields is None else json.loads(fields))
+
+    def medium(self, item: int, role: str) -> Medium | None:
+        """The picture, thumbnail or sound of an item, if it has one."""
+        rows = self._read(
+            "SELECT role, mime, data FROM media WHERE item = ? AND role = ?", item, role
+        )
+        return Medium(*rows[0]) if rows else None
+
+    def vectors(self) -> Vectors:
+        """All vectors, (n_items, n_features); checked against the fingerprint."""
+        settings = self.settings()
+        shape = (settings["n_items"], settings["n_features"])
+        result = np.empty(shape, dtype=np.float32)
+        digest = hashlib.sha256()
+        rows = "SELECT first, data FROM vectors ORDER BY first"
+        with said_plainly(self.path):
+            for first, data in self._connection.execute(rows):
+                digest.update(data)
+                block = np.frombuffer(data, dtype="<f4").reshape(-1, shape[1])
+                result[first : first + len(block)] = block
+        if digest.hexdigest() != settings["fingerprint"]:
+            raise StoreError(_damaged(self.path, "the vectors changed"))
+        return result
+
+    # Questions and answers
+
+    def changes(self) -> int:
+        """A number that differs once another program has written to the file."""
+        return int(self._read("PRAGMA data_version")[0][0])
+
+    def open_questions(self) -> list[Question]:
+        """All questions that wait for an answer."""
+        rows = self._read("SELECT * FROM questions WHERE state = 'open' ORDER BY id")
+        return [Question(*row) for row in rows]
+
+    def question(self, number: int) -> Question:
+        """One question by its number."""
+        rows = self._read("SELECT * FROM questions WHERE id = ?", number)
+        if not rows:
+            raise NotThereError(f"There is no question {number}.")
+        return Question(*rows[0])
+
+    def add_question(
+        self,
+        left: int,
+        right: int,
+        annotator: str,
+        *,
+        model_version: int,
+        p_same: float | None,
+    ) -> Question:
+        """Open a question for an annotator."""
+        with self._writing() as database:
+            number = database.execute(
+                "INSERT INTO questions (left, right, annotator, asked, model_version,"
+                " p_same) VALUES (?, ?, ?, ?, ?, ?)",
+                (left, right, annotator, now(), model_version, p_same),
+            ).lastrowid
+        assert number is not None
+        return self.question(number)
+
+    def withdraw(self, question: int) -> None:
+        """Close an open question without an answer."""
+        with self._writing() as database:
+            _set_state(database, question, "withdrawn", "open")
+
+    def answer(self, question: Question, label: int, seconds: float | None) -> Answer:
+        """Add the answer to an open question, and close it."""
+        with self._writing() as database:
+            if not _set_state(database, question.id, "answered", "open"):
+                raise ClosedError(
+                    f"Question {question.id} is not open. Reload to see the open one."
+                )
+            number = _insert_answer(
+                database,
+                (question.id, question.left, question.right, label, question.annotator),
+                seconds=seconds,
+                model_version=question.model_version,
+                source="asked",
+            )
+        return self._answer(number)
+
+    def change(
+        self, answer: Answer, label: int, annotator: str, version: int
+    ) -> Answer:
+        """Add a new answer on the pair of an old one."""
+        with self._writing() as database:
+            number = _insert_answer(
+                database,
+                (answer.question, answer.left, answer.right, label, annotator),
+                seconds=None,
+                model_version=version,
+                source="changed",
+            )
+        return self._answer(number)
+
+    def import_answers(self, rows: Iterable[dict[str, Any]], version: int) -> int:
+        """Add answers from elsewhere, all or none; gives how many."""
+        n_rows = 0
+        with self._writing() as database:
+            batch: int | None = None
+            for row in rows:
+                n_rows += 1
+                number = _insert_answer(
+                    database,
+                    (None, row["left"], row["right"], row["label"], row["annotator"]),
+                    seconds=row.get("seconds"),
+                    model_version=version,
+                    source="imported",
+                    answered=row.get("answered"),
+                    batch=batch,
+                )
+                batch = number if batch is None else batch
+        return n_rows
+
+    def undo(self, answer: Answer, annotator: str) -> None:
+        """Mark an answer as taken back, and open its question again."""
+        with self._writing() as database:
+            database.execute(
+                "INSERT INTO undone VALUES (?, ?, ?)", (answer.id, annotator, now())
+            )
+            if answer.source == "asked":
+                database.execute(
+                    "UPDATE questions SET state = 'withdrawn'"
+                    " WHERE state = 'open' AND annotator = ?",
+                    (answer.annotator,),
+                )
+                database.execute(
+                    "UPDATE questions SET state = 'open' WHERE id = ?",
+                    (answer.question,),
+                )
+
+    def answers(self) -> list[Answer]:
+        """Every answer ever given, oldest first, with whether it was undone."""
+        rows = self._read(
+            "SELECT answers.*, undone.answer IS NOT NULL FROM answers"
+            " LEFT JOIN undone ON undone.answer = answers.id ORDER BY answers.id"
+        )
+        return [Answer(*row) for row in rows]
+
+    def _answer(self, number: int) -> Answer:
+        return Answer(*self._read("SELECT * FROM answers WHERE id = ?", number)[0])
+
+    # What is derived from the answers, and flags
+
+    def estimates(self) -> list[Estimate]:
+        """The curve of estimated accuracy."""
+        rows = self._read("SELECT * FROM estimates ORDER BY n_answers")
+        return [Estimate(*row) for row in rows]
+
+    def add_estimate(self, estimate: Estimate) -> None:
+        """Keep an estimate; one after the same number of answers is replaced."""
+        with self._writing() as database:
+            database.execute(
+                "DELETE FROM estimates WHERE n_answers > ?", (estimate.n_answers,)
+            )
+            database.execute(
+                "INSERT OR REPLACE INTO estimates VALUES (?, ?, ?, ?, ?, ?)",
+                tuple(vars(estimate).values()),
+            )
+
+    def flag(self, question: int, annotator: str, is_flagged: bool) -> None:
+        """Set a question aside for a second look, or no longer."""
+        with self._writing() as database:
+            database.execute("DELETE FROM flags WHERE question = ?", (question,))
+            if is_flagged:
+                database.execute(
+                    "INSERT INTO flags VALUES (?, ?, ?)", (question, annotator, now())
+                )
+
+    def flagged(self) -> set[int]:
+        """Numbers of the questions that were flagged."""
+        return {number for (number,) in self._read("SELECT question FROM flags")}
+
+    # How the file is reached
+
+    def _read(self, statement: str, *values: Any) -> list[Any]:
+        with said_plainly(self.path):
+            return self._connection.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it is on disk at the end, or none."""
+        with said_plainly(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                # A full disk has rolled back already; then there is nothing to undo.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _check_format(self) -> None:
+        (application,) = self._connection.execute("PRAGMA application_id").fetchone()
+        if application != APPLICATION_ID:
+            raise StoreError(f"{self.path} is not a likewise project.")
+        version = self._version()
+        if version < 1:
+            raise StoreError(_damaged(self.path, f"it says format {version}"))
+        if version > len(MIGRATIONS):
+            raise StoreError(
+                f"{self.path} was made by a newer likewise (format {version}; this one "
+                f"reads up to {len(MIGRATIONS)}). "
+                "Update with: pip install --upgrade likewise"
+            )
+
+        if self.is_read_only and version < len(MIGRATIONS):
+            raise StoreError(
+                f"{self.path} was made by an older likewise and is read-only. "
+                "Allow writing to it once, to bring it up to date."
+            )
+
+        for table in CHECKED:
+            found = self._connection.execute(f"PRAGMA quick_check({table})").fetchone()
+            if found[0] != "ok":
+                raise StoreError(_damaged(self.path, found[0]))
+
+    def _version(self) -> int:
+        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def _prepare_writing(self) -> None:
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = FULL")
+        self._connection.execute("PRAGMA foreign_keys = ON")
+        while self._version() < len(MIGRATIONS):
+            with self._writing() as database:
+                migrate_once(database)
+
+
+def migrate_once(database: sqlite3.Connection) -> None:
+    """Apply the next migration, with its record, inside an open transaction."""
+    # Read inside the transaction: another program may have migrated meanwhile.
+    done = int(database.execute("PRAGMA user_version").fetchone()[0])
+    if done == len(MIGRATIONS):
+        return
+    migration = MIGRATIONS[done]
+    migration(database)
+    database.execute(
+        "INSERT INTO migrations VALUES (?, ?, ?)", (done + 1, migration.__name__, now())
+    )
+    database.execute(f"PRAGMA user_version = {done + 1}")
+
+
+def now() -> str:
+    """The present moment, as it is written to the file."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _insert_answer(
+    database: sqlite3.Connection,
+    said: tuple[int | None, int, int, int, str],
+    *,
+    seconds: float | None,
+    model_version: int,
+    source: str,
+    answered: str | None = None,
+    batch: int | None = None,
+) -> int:
+    """Add an answer; `said` is question, left, right, label and annotator."""
+    if batch is None:
+        batch = database.execute(
+            "SELECT 1 + ifnull(max(id), 0) FROM answers"
+        ).fetchone()[0]
+    number = database.execute(
+        "INSERT INTO answers (batch, question, left, right, label, annotator, answered,"
+        " seconds, model_version, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (batch, *said, answered or now(), seconds, model_version, source),
+    ).lastrowid
+    assert number is not None
+    return number
+
+
+def _set_state(database: sqlite3.Connection, number: int, state: str, old: str) -> bool:
+    changed = database.execute(
+        "UPDATE questions SET state = ? WHERE id = ? AND state = ?",
+        (state, number, old),
+    )
+    return changed.rowcount == 1
+
+
+def is_writable(path: Path) -> bool:
+    """Whether the file may be changed."""
+    # The administrator may write anything; a file without any write permission is
+    # still meant to stay as it is.
+    return not path.exists() or (
+        os.access(path, os.W_OK) and bool(path.stat().st_mode & 0o222)
+    )
+
+
+def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
+    mode = "rw"
+    if read_only:
+        # WAL needs a writable folder for its index; without one, read the file alone.
+        mode = "ro" if os.access(path.parent, os.W_OK) else "ro&immutable=1"
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+@contextmanager
+def said_plainly(path: Path) -> Iterator[None]:
+    """Turn what SQLite says into a sentence for the person."""
+    try:
+        yield
+    except LikewiseError:
+        raise
+    except sqlite3.Error as error:
+        raise StoreError(_plain_words(path, error)) from error
+    except (ValueError, TypeError, OverflowError, MemoryError) as error:
+        # What cannot be decoded, or is not of the kind that was stored.
+        raise StoreError(_damaged(path, str(error))) from error
+
+
+def _plain_words(path: Path, error: sqlite3.Error) -> str:
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
+        return f"The disk is full. Nothing was written to {path}; free some space."
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return f"Another program is writing to {path}. Close it, or copy the file."
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return f"{path} cannot be written. Allow writing to it and to its folder."
+    if name.startswith("SQLITE_NOTADB"):
+        return f"{path} is not a likewise project, or its beginning is damaged."
+    return _damaged(path, str(error))
+
+
+def _damaged(path: Path, detail: str) -> str:
+    return f"{path} is damaged: {detail}. Use a copy, or make the project anew."

@@ -1,0 +1,341 @@
+"""Items from tables and ready vectors: csv, parquet, npy and npz files."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise import InputError
+from likewise.app.items import (
+    PICTURES,
+    Built,
+    Progress,
+    find_files,
+    read_picture,
+    readable,
+)
+from likewise.app.records import Medium
+from likewise.app.writer import Writer
+from likewise.errors import MissingExtraError
+
+Columns = dict[str, list[Any]]
+
+# A column of text with more different values than this is compared by its letters.
+MAX_CATEGORIES = 40
+# Numbers that stand for such a column.
+TEXT_SIZE = 24
+
+
+def read_columns(path: Path) -> Columns:
+    """Read a csv or parquet file into columns; empty cells are None."""
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    if path.suffix.lower() == ".parquet":
+        return _read_parquet(path)
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.reader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} is not a csv file in UTF-8: {error}.") from error
+    rows = [row for row in rows if row]
+    if len(rows) < 2:
+        raise InputError(f"{path} must have a header and rows. Got {len(rows)} lines.")
+    header = rows[0]
+    if len(set(header)) < len(header):
+        raise InputError(f"The columns of {path} must have different names.")
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(header):
+            raise InputError(
+                f"Every row of {path} must have {len(header)} cells. "
+                f"Got {len(row)} in row {number}."
+            )
+    return {
+        name: [row[k] if row[k] != "" else None for row in rows[1:]]
+        for k, name in enumerate(header)
+    }
+
+
+def from_table(path: Path, writer: Writer, *, id_column: str | None = None) -> Built:
+    """Make an item of every row; numbers are scaled, categories one-hot."""
+    columns = read_columns(path)
+    names = _names(columns, id_column, path)
+    used = {name: cells for name, cells in columns.items() if name != id_column}
+    vectors = encode_columns(used)
+    for number, name in enumerate(names):
+        writer.add(name, fields={key: _cell(used[key][number]) for key in used})
+    return Built("row", vectors)
+
+
+def encode_columns(columns: Columns) -> NDArray[np.float64]:
+    """Columns as numbers: scaled, one-hot, or by the letters of long texts."""
+    from sklearn.compose import ColumnTransformer
+
+    parts, data = [], []
+    for name, cells in columns.items():
+        values = [None if cell is None else str(cell) for cell in cells]
+        if not any(value is not None for value in values):
+            continue
+        data.append(np.array(values, dtype=object))
+        parts.append((f"{len(data)} {name}", _encoder(values), [len(data) - 1]))
+    if not parts:
+        raise InputError("The table has no cell to compare.")
+    encoder = ColumnTransformer(parts, sparse_threshold=0)
+    vectors = np.asarray(encoder.fit_transform(np.column_stack(data)), dtype=float)
+    if not vectors.any():
+        raise InputError("All rows of the table are equal: there is nothing to learn.")
+    return vectors
+
+
+def _encoder(values: list[str | None]) -> Any:
+    """The scikit-learn steps that suit the cells of one column."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import (
+        FunctionTransformer,
+        OneHotEncoder,
+        StandardScaler,
+    )
+
+    present = [value for value in values if value is not None]
+    if all(_is_number(value) for value in present):
+        return make_pipeline(
+            FunctionTransformer(_to_numbers), SimpleImputer(), StandardScaler()
+        )
+    if len(set(present)) <= MAX_CATEGORIES:
+        return make_pipeline(
+            FunctionTransformer(_fill_empty), OneHotEncoder(sparse_output=False)
+        )
+    return make_pipeline(
+        FunctionTransformer(_by_letters), StandardScaler(with_std=False)
+    )
+
+
+def _is_number(value: str) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except ValueError:
+        return False
+
+
+def _to_numbers(cells: NDArray[Any]) -> NDArray[np.float64]:
+    return np.array([[np.nan if cell is None else float(cell)] for (cell,) in cells])
+
+
+def _fill_empty(cells: NDArray[Any]) -> NDArray[Any]:
+    return np.array([["" if cell is None else cell] for (cell,) in cells], dtype=object)
+
+
+def _by_letters(cells: NDArray[Any]) -> NDArray[np.float64]:
+    """Two and three letters in a row, counted, in a few numbers of length 1."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = ["" if cell is None else str(cell).lower() for (cell,) in cells]
+    counts = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3)).fit_transform(
+        texts
+    )
+    size = min(TEXT_SIZE, counts.shape[1] - 1)
+    if size < 1:
+        return np.asarray(counts.toarray())
+    # The start vector of the solver is fixed: the same table gives the same numbers.
+    solver = TruncatedSVD(size, algorithm="arpack", random_state=len(texts))
+    return np.asarray(solver.fit_transform(counts))
+
+
+def from_vectors(
+    path: Path,
+    writer: Writer,
+    progress: Progress,
+    *,
+    text: str | None = None,
+    thumbnails: Path | None = None,
+    id_column: str | None = None,
+) -> Built:
+    """Make an item of every row of ready vectors, shown as a picture or a text."""
+    arrays = read_arrays(path)
+    texts = _texts(arrays, text)
+    given = arrays.pop(id_column, None) if id_column is not None else None
+    if id_column is not None and given is None:
+        raise InputError(f"{path} has no column '{id_column}'. Got {_some(arrays)}.")
+    vectors = _vectors(arrays, path)
+    names = _check_names(
+        [f"row {k}" for k in range(len(vectors))] if given is None else given, path
+    )
+    if texts is not None and len(texts) != len(vectors):
+        raise InputError(
+            f"There must be one text for each of the {len(vectors)} vectors. "
+            f"Got {len(texts)}."
+        )
+    skipped: list[tuple[str, str]] = []
+    pictures = None
+    if thumbnails is not None:
+        pictures = _thumbnails(thumbnails, names, given is not None)
+    for number in progress(range(len(vectors)), len(vectors)):
+        media: tuple[Medium, ...] = ()
+        if pictures is not None:
+            result = read_picture(pictures[number])
+            media = result.media
+            if result.problem:
+                skipped.append((readable(pictures[number].name), result.problem))
+        writer.add(
+            names[number],
+            text=None if texts is None else _cell(texts[number]),
+            media=media,
+        )
+    return Built("text" if pictures is None else "picture", vectors, skipped)
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """Read a file of vectors into named columns or arrays."""
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".npy":
+            return {"vectors": np.load(path, allow_pickle=False, mmap_mode="r")}
+        if suffix == ".npz":
+            with np.load(path, allow_pickle=False) as arrays:
+                return dict(arrays)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+    if suffix in (".csv", ".parquet"):
+        return dict(read_columns(path))
+    raise InputError(
+        f"'--vectors' must be a .npy, .npz, .parquet or .csv file. Got {path.name}."
+    )
+
+
+def _vectors(arrays: dict[str, Any], path: Path) -> NDArray[Any]:
+    """The one matrix among arrays, or the columns that hold numbers."""
+    matrices = [a for a in arrays.values() if isinstance(a, np.ndarray) and a.ndim == 2]
+    if len(matrices) == 1:
+        vectors = matrices[0]
+    elif matrices or any(isinstance(a, np.ndarray) for a in arrays.values()):
+        raise InputError(
+            f"{path} must hold one matrix (n_items, n_features). Got {_some(arrays)}."
+        )
+    else:
+        vectors = _matrix(arrays, path)
+    if not np.issubdtype(vectors.dtype, np.number):
+        raise InputError(f"The vectors of {path} must be numbers. Got {vectors.dtype}.")
+    _check_matrix(vectors, path)
+    return vectors
+
+
+def _check_matrix(vectors: NDArray[Any], path: Path) -> None:
+    if len(vectors) < 2 or vectors.shape[1] < 1:
+        raise InputError(
+            f"A project needs at least two vectors of one number. {path} has shape "
+            f"{vectors.shape}."
+        )
+    limit = np.finfo(np.float32).max
+    for first in range(0, len(vectors), 10_000):
+        block = vectors[first : first + 10_000]
+        bad = np.argwhere(~(np.abs(block) <= limit))
+        if len(bad):
+            row, column = bad[0]
+            raise InputError(
+                f"The vectors of {path} must be finite. Got {block[row, column]} at "
+                f"row {first + row}, column {column}."
+            )
+
+
+def _matrix(columns: Columns, path: Path) -> NDArray[Any]:
+    """Columns that hold only numbers, or one column of lists, as a matrix."""
+    lists = [c for c in columns.values() if isinstance(c[0], (list, np.ndarray))]
+    if len(lists) == 1:
+        if len({len(cell) for cell in lists[0]}) != 1:
+            raise InputError(f"The vectors of {path} must have one length.")
+        return np.array(lists[0], dtype=float)
+    numbers = [
+        [float(cell) for cell in cells]
+        for cells in columns.values()
+        if all(cell is not None and _is_number(str(cell)) for cell in cells)
+    ]
+    if not numbers:
+        raise InputError(
+            f"{path} has no column of numbers without gaps. Got {_some(columns)}."
+        )
+    return np.array(numbers).T
+
+
+def _texts(arrays: dict[str, Any], text: str | None) -> list[Any] | None:
+    """The texts to show: a column, or the lines of a file."""
+    if text is None:
+        return None
+    if text in arrays:
+        return list(arrays.pop(text))
+    if Path(text).is_file():
+        return Path(text).read_text(encoding="utf-8").splitlines()
+    raise InputError(
+        f"'--text' must be a column or a file of lines. Got {text!r}; "
+        f"columns are {_some(arrays)}."
+    )
+
+
+def _thumbnails(folder: Path, names: list[str], is_named: bool) -> list[Path]:
+    """One picture a row: by the row's name, else in the order of the file names."""
+    files = find_files(folder, PICTURES)
+    if is_named:
+        known = {path.name: path for path in files}
+        known |= {path.stem: path for path in files}
+        missing = [name for name in names if name not in known]
+        if missing:
+            raise InputError(
+                f"{folder} must have a picture for every item. "
+                f"None for {missing[0]!r} and {len(missing) - 1} others."
+            )
+        return [known[name] for name in names]
+    if len(files) != len(names):
+        raise InputError(
+            f"{folder} must have one picture for each of the {len(names)} vectors. "
+            f"Got {len(files)}."
+        )
+    return files
+
+
+def _names(columns: Columns, id_column: str | None, path: Path) -> list[str]:
+    if id_column is None:
+        n_rows = len(next(iter(columns.values())))
+        if n_rows < 2:
+            raise InputError(
+                f"A project needs at least two items. {path} has {n_rows}."
+            )
+        return [f"row {number}" for number in range(n_rows)]
+    if id_column not in columns:
+        raise InputError(f"{path} has no column '{id_column}'. Got {_some(columns)}.")
+    return _check_names(columns[id_column], path)
+
+
+def _check_names(values: Any, path: Path) -> list[str]:
+    names = [_cell(value) for value in values]
+    if len(set(names)) < len(names):
+        seen: set[str] = set()
+        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InputError(
+            f"Every item of {path} must have its own id. Got {twice!r} twice."
+        )
+    return names
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _some(columns: dict[str, Any]) -> str:
+    names = list(columns)
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+def _read_parquet(path: Path) -> Columns:
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("Reading parquet", "parquet") from error
+    try:
+        return dict(parquet.read_table(path).to_pydict())
+    except (arrow.ArrowException, OSError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error

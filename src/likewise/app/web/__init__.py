@@ -1,0 +1,1 @@
+"""The page: routes that parse, call the project and render."""

@@ -1,0 +1,153 @@
+"""Puts the application together and serves it."""
+
+import signal
+import socket
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from likewise import InputError, LikewiseError, StoreError
+from likewise.app.insight import Insight
+from likewise.app.project import Project
+from likewise.app.records import ClosedError, NotThereError
+from likewise.app.store import Store
+from likewise.app.web import api, pages
+from likewise.app.web.desk import Desk
+from likewise.app.web.guard import Guard, Sessions, address
+
+DEFAULT_PORT = 8765
+
+
+def make_app(desk: Desk) -> FastAPI:
+    """Build the application without its guard."""
+    app = FastAPI(
+        title="likewise",
+        version=version("likewise"),
+        summary="Questions and answers of one likewise project.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # the usual pages load scripts from elsewhere
+        redoc_url=None,
+    )
+    app.state.desk = desk
+    app.include_router(api.router)
+    app.include_router(pages.router)
+    app.mount("/static", pages.static_files())
+    app.add_exception_handler(LikewiseError, _say)
+    app.add_exception_handler(RequestValidationError, _say_invalid)
+    app.add_exception_handler(HTTPException, _say_missing)
+    return app
+
+
+def _said(request: Request, status: int, words: str) -> Response:
+    if request.url.path.startswith("/api"):
+        return JSONResponse({"ok": False, "error": words}, status)
+    return pages.render_error(request, status, words)
+
+
+def _say(request: Request, error: Exception) -> Response:
+    statuses = {NotThereError: 404, ClosedError: 409, StoreError: 507}
+    status = next((s for kind, s in statuses.items() if isinstance(error, kind)), 400)
+    return _said(request, status, str(error))
+
+
+def _say_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"][1:])
+    return _said(request, 422, f"'{place}' cannot be used. {first['msg']}.")
+
+
+def _say_missing(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    words = "There is no such page." if error.status_code == 404 else str(error.detail)
+    return _said(request, error.status_code, words)
+
+
+@contextmanager
+def only_server(path: Path) -> Iterator[None]:
+    """Hold the right to serve a file; a second server is told so.
+
+    A lock of SQLite on a small file beside the project: it works on every system
+    and ends with the process, however that ends.
+    """
+    beside = path.with_name(path.name + "-serving")
+    lock = sqlite3.connect(beside, timeout=0, isolation_level=None)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        raise StoreError(
+            f"Another likewise serves {path} already. Use its page, or stop it first."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.close()
+        beside.unlink(missing_ok=True)
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """Open the port; the usual one may give way to a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for wanted in [DEFAULT_PORT, 0] if port is None else [port]:
+        # Without the protocol's name asyncio leaves small packets waiting for 40 ms.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, wanted))
+            listener.listen()  # from now on a browser waits instead of failing
+            return listener
+        except OSError as error:
+            listener.close()
+            reason = error
+    raise InputError(f"Cannot listen on {host}:{port}: {reason.strerror}.")
+
+
+def serve(
+    path: Path,
+    *,
+    host: str,
+    port: int | None,
+    annotators: list[str],
+    announce: Callable[[list[str]], None],
+) -> None:
+    """Serve the page until it is interrupted."""
+    import uvicorn
+    from threadpoolctl import threadpool_limits
+
+    # Requests come between the computations of the threads that look ahead: those
+    # must give way often, and each must keep to one core.
+    sys.setswitchinterval(0.0005)
+    # uvicorn raises the signal again once it has shut down: leave the file in order.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with threadpool_limits(1), only_server(path), listen(host, port) as listener:
+        project = Project(Store.open(path), is_ahead=True)
+        insight = Insight(project, is_live=True)
+        real_port = listener.getsockname()[1]
+        sessions = Sessions(annotators)
+
+        def invite() -> str:
+            return address(host, real_port, sessions.invite())
+
+        app = make_app(Desk(project, insight, sessions, invite))
+        guard: Any = Guard(app, sessions, host, real_port)
+        config = uvicorn.Config(
+            guard, log_level="warning", access_log=False, server_header=False
+        )
+        try:
+            announce([invite() for _ in annotators])
+            uvicorn.Server(config).run(sockets=[listener])
+        except KeyboardInterrupt:
+            pass  # how a server is meant to end
+        finally:
+            insight.close()
+            project.close()

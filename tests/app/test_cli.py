@@ -1,0 +1,183 @@
+"""The commands: what they print, and how they end."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from likewise.__main__ import COMMANDS, group, main
+from tests.app.test_items import tone
+
+APP = [name for name, (module, _, _) in COMMANDS.items() if "likewise.app" in module]
+
+
+def run(*arguments):
+    """Run a command in this process; gives its result."""
+    return CliRunner().invoke(group, [str(one) for one in arguments])
+
+
+def told(*arguments):
+    """Run a command with --json; gives what it says."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("name", APP)
+def test_every_command_has_help_with_an_example(name):
+    """The example is one that can be typed."""
+    result = run(name, "--help")
+
+    assert result.exit_code == 0
+    assert f"Example: likewise {name}" in " ".join(result.output.split())
+
+
+def test_every_option_is_in_the_documentation():
+    """What a command takes can be read about."""
+    text = Path(__file__).parents[2].joinpath("docs", "labelling.md").read_text()
+
+    for name in APP:
+        command = group.get_command(None, name)
+        for parameter in command.params:
+            for option in parameter.opts:
+                assert not option.startswith("--") or f"`{option}" in text, option
+
+
+def test_a_project_from_pictures_lists_what_it_skipped(tmp_path, picture_folder):
+    """Broken files are told on stderr and in the JSON; the rest is used."""
+    path = tmp_path / "p.likewise"
+
+    result = run("new", path, "--images", picture_folder)
+
+    assert result.exit_code == 0
+    assert "30 items of 36 numbers, 3 skipped." in result.stdout
+    assert f"Next: likewise label {path}" in result.stdout
+    assert "Skipped red/broken.jpg: not a picture, or damaged" in result.stderr
+
+
+def test_a_project_from_a_table_and_from_sounds(tmp_path):
+    """Kinds and sizes as they should be."""
+    (tmp_path / "t.csv").write_text("id,x,c\na,1,u\nb,2,v\nc,3,u\n")
+    (tmp_path / "sounds").mkdir()
+    for number in range(3):
+        (tmp_path / "sounds" / f"{number}.wav").write_bytes(tone(200 + 300 * number))
+
+    table = told("new", tmp_path / "t", "--table", tmp_path / "t.csv", "--id", "id")
+    sounds = told("new", tmp_path / "s", "--audio", tmp_path / "sounds")
+
+    assert (table["kind"], table["n_items"], table["n_features"]) == ("row", 3, 3)
+    assert (sounds["kind"], sounds["n_items"], sounds["skipped"]) == ("sound", 3, [])
+
+
+def test_ask_and_answer_in_the_terminal(path):
+    """A script can run the whole loop; the same question until it is answered."""
+    first = told("ask", path)["question"]
+    assert told("ask", path)["question"] == first
+    second = told("answer", path, "same", "--seconds", 2)["question"]
+    assert second["id"] != first["id"]
+    told("answer", path, "unsure", "--annotator", "bo")
+    assert told("answer", path, "undo")["question"]["id"] == first["id"]
+
+    status = told("status", path)
+
+    assert (status["n_answers"], status["n_unsure"]) == (1, 1)
+    assert [person["name"] for person in status["annotators"]] == ["bo"]
+
+
+def test_people_read_sentences(path):
+    """Without --json the output is for people."""
+    asked = run("ask", path, "--why").stdout
+    run("answer", path, "different")
+
+    status = run("status", path).stdout
+
+    assert asked.startswith("Question 1: same or different?\n  item ")
+    assert "P(same)" in asked
+    assert "1 answers: 0 same, 1 different, 0 unsure" in status
+    assert "Estimated accuracy" in status
+
+
+def test_an_answer_to_a_closed_question_is_an_error(path, capsys):
+    """Exit code 1 and one line on stderr."""
+    run("answer", path, "same")
+
+    with pytest.raises(SystemExit, match="1"):
+        main(["answer", str(path), "same", "--question", "1"])
+    assert capsys.readouterr().err.startswith("likewise: Question 1 is not open.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ask", "none.likewise"], "There is no project file none.likewise"),
+        (["new", "x.likewise", "--images", "a", "--audio", "b"], "one source"),
+        (["new", "x.likewise", "--text", "a"], "need '--vectors'"),
+        (["new", "x.likewise", "--images", "a", "--id", "b"], "'--id' needs"),
+        (["new", "x.likewise", "--images", "nowhere"], "There is no folder nowhere"),
+        (["new", "no/x.likewise"], "There is no folder no."),
+        (
+            ["new", "x.likewise", "--acquisition", "guess"],
+            "'acquisition' must be one of",
+        ),
+        (["label", "none.likewise", "--no-browser"], "There is no project file"),
+    ],
+)
+def test_what_goes_wrong_is_one_line_and_exit_code_1(
+    arguments, words, tmp_path, monkeypatch, capsys
+):
+    """Nothing is left behind."""
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(SystemExit, match="1"):
+        main(arguments)
+
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_usage_ends_with_exit_code_2(path):
+    """As every command line does."""
+    assert run("answer", path, "perhaps").exit_code == 2
+
+
+def test_export_and_import(path, tmp_path):
+    """Counts are told; a second import of the same adds nothing."""
+    run("answer", path, "same")
+    run("answer", path, "different")
+
+    assert told("export", path, tmp_path / "a.csv")["n_answers"] == 2
+    assert told("import", path, tmp_path / "a.csv")["n_answers"] == 0
+    (tmp_path / "must.txt").write_text("item 1,item 5\n")
+    (tmp_path / "cannot.txt").write_text("item 1,item 6\nitem 2,item 7\n")
+    lists = ("--must-link", tmp_path / "must.txt", "--cannot-link")
+    assert told("import", path, *lists, tmp_path / "cannot.txt")["n_answers"] == 3
+    assert told("status", path)["n_same"] == 2
+
+
+def test_a_read_only_project_still_has_a_status_and_exports(path, tmp_path, capsys):
+    """Only answering needs writing."""
+    run("answer", path, "same")
+    path.chmod(0o444)
+
+    assert told("status", path)["n_answers"] == 1
+    assert told("export", path, tmp_path / "a.jsonl")["n_answers"] == 1
+    with pytest.raises(SystemExit, match="1"):
+        main(["answer", str(path), "same"])
+    assert "is read-only. Allow writing" in capsys.readouterr().err
+
+
+def test_vectors_with_texts(tmp_path):
+    """A file of lines beside a plain array."""
+    np.save(tmp_path / "v.npy", np.eye(4))
+    (tmp_path / "lines.txt").write_text("a\nb\nc\nd\n")
+
+    made = told(
+        *("new", tmp_path / "v.likewise", "--vectors", tmp_path / "v.npy"),
+        *("--text", tmp_path / "lines.txt", "--seed", 5),
+    )
+
+    assert (made["kind"], made["n_items"]) == ("text", 4)
+    assert told("status", tmp_path / "v.likewise")["seed"] == 5

@@ -1,0 +1,148 @@
+"""What a project shows of itself."""
+
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from likewise.app.insight import Insight, cohen_kappa, plane
+from likewise.app.project import Project
+from likewise.app.store import Store
+from tests.app.test_project import run, say
+
+
+def rows(*said, annotator="file"):
+    return [
+        {"left": i, "right": j, "label": label, "annotator": annotator}
+        for i, j, label in said
+    ]
+
+
+def test_progress_counts_each_kind_of_answer(project):
+    """Counts follow what was said; the estimate lies in its band."""
+    for word in ("same", "same", "different", "unsure"):
+        say(project, word=word)
+
+    progress = Insight(project).progress()
+
+    assert (progress.n_answers, progress.n_same) == (4, 2)
+    assert (progress.n_different, progress.n_unsure) == (1, 1)
+    assert 0 <= progress.low <= progress.accuracy <= progress.high <= 1
+    assert progress.words.endswith(".")
+
+
+def test_the_curve_grows_and_shrinks_with_the_answers(project):
+    """A point for each estimate; undo takes the last away."""
+    insight = Insight(project)
+    for _ in range(3):
+        say(project)
+        insight.estimate()
+
+    assert [point.n_answers for point in insight.curve()] == [1, 2, 3]
+    project.undo("ada")
+    assert [point.n_answers for point in insight.curve()] == [1, 2]
+
+
+def test_a_live_insight_draws_the_curve_by_itself(path):
+    """The background thread keeps a point for the latest answer."""
+    project = Project(Store.open(path))
+    insight = Insight(project, is_live=True)
+    run(project, 3)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if [point.n_answers for point in insight.curve()][-1:] == [3]:
+            break
+        time.sleep(0.02)
+
+    assert insight.curve()[-1].n_answers == 3
+    insight.close()
+    project.close()
+
+
+def test_the_map_keeps_distances_and_hardly_turns():
+    """PCA of points in a plane is the plane; scaled so that most lie in a square."""
+    rng = np.random.RandomState(0)
+    flat = np.column_stack([rng.normal(size=(200, 2)) * [3, 1], np.zeros(200)])
+
+    placed = plane(flat)
+
+    scale = np.linalg.norm(placed[0] - placed[1]) / np.linalg.norm(flat[0] - flat[1])
+    gaps = np.linalg.norm(placed[:50] - placed[50:100], axis=1)
+    assert_allclose(gaps, scale * np.linalg.norm(flat[:50] - flat[50:100], axis=1))
+    assert np.mean(np.abs(placed).max(axis=1) <= 1) >= 0.98
+
+
+def test_the_map_separates_with_the_answers(project):
+    """Classes lie further apart, for their width, than before learning."""
+    from tests.app.conftest import CLASSES
+
+    def separation(points):
+        points = np.array(points)
+        centres = np.array([points[CLASSES == k].mean(axis=0) for k in range(4)])
+        within = np.mean(np.sum((points - centres[CLASSES]) ** 2, axis=1))
+        return np.mean(np.sum((centres - centres.mean(axis=0)) ** 2, axis=1)) / within
+
+    run(project, 30)
+    found = Insight(project).map()
+
+    assert len(found["after"]) == 40
+    assert separation(found["after"]) > 1.5 * separation(found["before"])
+
+
+def test_groups_are_what_same_answers_tie_together(project):
+    """0-4-8 are one group, 1-5 a smaller one, the rest none."""
+    project.import_answers(rows((1, 5, 1), (0, 4, 1), (4, 8, 1), (2, 3, -1)))
+
+    groups = Insight(project).groups()
+
+    assert [groups[k] for k in (0, 4, 8, 1, 5, 2, 3)] == [0, 0, 0, 1, 1, -1, -1]
+
+
+def test_neighbours_before_are_euclidean(project):
+    """The plain distance orders them; the item itself is not among them."""
+    found = Insight(project).neighbours(5, 6)
+
+    squared = ((project.X.astype(float) - project.X[5]) ** 2).sum(axis=1)
+    assert [near.number for near in found["before"]] == list(squared.argsort()[1:7])
+    assert all(0 <= near.p_same <= 1 for near in found["after"])
+
+
+def test_people_who_disagree_contradict_each_other(project):
+    """Two answers on one pair are a clash until one is changed."""
+    project.import_answers(rows((0, 1, 1), (2, 3, 1), annotator="ada"))
+    project.import_answers(rows((0, 1, -1), (2, 3, 1), annotator="bo"))
+    insight = Insight(project)
+
+    (clash,) = insight.contradictions()
+    assert [(answer.pair, answer.annotator) for answer in clash] == [
+        ((0, 1), "ada"),
+        ((0, 1), "bo"),
+    ]
+    project.change(clash[0].id, -1, "ada")
+    assert insight.contradictions() == []
+
+
+def test_agreement_is_the_share_of_common_pairs(project):
+    """Unsure answers and pairs of one person do not count."""
+    project.import_answers(
+        rows((0, 1, 1), (2, 3, 1), (4, 5, -1), (6, 7, 0), (8, 9, 1), annotator="ada")
+    )
+    project.import_answers(
+        rows((0, 1, 1), (2, 3, -1), (4, 5, -1), (6, 7, 1), annotator="bo")
+    )
+
+    ada, bo = Insight(project).people()
+
+    assert (ada.name, ada.n_answers, ada.n_unsure) == ("ada", 5, 1)
+    assert (ada.n_shared, bo.n_shared) == (3, 3)
+    assert ada.agreement == pytest.approx(2 / 3)
+    assert ada.kappa == pytest.approx(0.4)
+
+
+def test_kappa_of_known_tables():
+    """All alike: 1; chance: 0; one kind only: undefined."""
+    assert cohen_kappa([(1, 1), (-1, -1)]) == 1
+    assert cohen_kappa([(1, 1), (1, -1), (-1, 1), (-1, -1)]) == 0
+    assert cohen_kappa([(1, 1), (1, 1)]) is None
+    assert cohen_kappa([]) is None

@@ -1,0 +1,285 @@
+"""The project file: what is written stays, and trouble is said plainly."""
+
+import os
+import sqlite3
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from likewise import InputError, StoreError
+from likewise.app import schema
+from likewise.app.project import Project
+from likewise.app.store import Store
+from likewise.app.writer import Writer
+from tests.app.conftest import make_project
+
+
+@pytest.fixture
+def store(path):
+    with Store.open(path) as opened:
+        yield opened
+
+
+def ask(store, left=3, right=1, annotator="ada"):
+    return store.add_question(left, right, annotator, model_version=0, p_same=0.5)
+
+
+def test_the_file_is_marked_as_ours_and_writes_reach_the_disk(store):
+    """application_id, format number, WAL and a full sync at every commit."""
+    read = store._connection.execute
+
+    assert read("PRAGMA application_id").fetchone()[0] == 0x4C494B45
+    assert read("PRAGMA user_version").fetchone()[0] == len(schema.MIGRATIONS)
+    assert read("PRAGMA journal_mode").fetchone()[0] == "wal"
+    assert read("PRAGMA synchronous").fetchone()[0] == 2
+
+
+def test_vectors_come_back_as_float32_across_blocks(tmp_path):
+    """What is read is what was given, to single precision, in order."""
+    X = np.random.RandomState(0).normal(size=(5000, 700))  # two blocks of 8 MiB
+    with Writer(tmp_path / "big.likewise") as writer:
+        for number in range(5000):
+            writer.add(str(number))
+        writer.finish(X, {"kind": "text", "seed": 1, "acquisition": "batch"})
+
+    with Store.open(tmp_path / "big.likewise") as store:
+        n_blocks = store._connection.execute("SELECT count(*) FROM vectors").fetchone()
+        assert n_blocks[0] == 2
+        assert_array_equal(store.vectors(), X.astype(np.float32))
+
+
+def test_an_answer_keeps_who_when_and_how_long(store):
+    """One row holds all that an export needs."""
+    question = ask(store)
+
+    answer = store.answer(question, -1, 1.25)
+
+    assert (answer.left, answer.right, answer.label) == (3, 1, -1)
+    assert (answer.annotator, answer.seconds, answer.source) == ("ada", 1.25, "asked")
+    assert answer.answered > question.asked[:10]
+    assert answer.pair == (1, 3)
+
+
+def test_an_answer_cannot_be_changed_or_deleted(store):
+    """The file itself refuses, whoever writes to it."""
+    store.answer(ask(store), 1, None)
+
+    for statement in ("UPDATE answers SET label = -1", "DELETE FROM answers"):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            store._connection.execute(statement)
+
+
+def test_undo_marks_the_answer_and_opens_its_question_again(store):
+    """Nothing is erased; the open question of the moment gives way."""
+    first = ask(store)
+    answer = store.answer(first, 1, None)
+    second = ask(store, 5, 6)
+
+    store.undo(answer, "ada")
+
+    assert [answer.undone for answer in store.answers()] == [1]
+    assert [question.id for question in store.open_questions()] == [first.id]
+    assert store.question(second.id).state == "withdrawn"
+
+
+def test_a_question_is_answered_once(store):
+    """A second answer, from a repeated request, is refused and not stored."""
+    question = ask(store)
+    store.answer(question, 1, None)
+
+    with pytest.raises(StoreError, match=f"Question {question.id} is not open"):
+        store.answer(question, -1, None)
+    assert [answer.label for answer in store.answers()] == [1]
+
+
+def test_an_import_is_whole_or_not_at_all(store):
+    """A bad row in the middle leaves nothing behind."""
+    good = {"left": 0, "right": 1, "label": 1, "annotator": "ada"}
+
+    with pytest.raises(StoreError, match="CHECK constraint"):
+        store.import_answers([good, {**good, "label": 7}], 0)
+    assert store.answers() == []
+
+
+def test_a_missing_item_is_named(store):
+    """Numbers that lead nowhere say so."""
+    with pytest.raises(InputError, match="There is no item 99"):
+        store.item(99)
+
+
+def test_a_missing_file_says_how_to_make_one(tmp_path):
+    """The sentence holds the command."""
+    with pytest.raises(StoreError, match="no project file .*likewise new"):
+        Store.open(tmp_path / "none.likewise")
+
+
+@pytest.mark.parametrize("content", [b"", b"some text, not a database at all" * 40])
+def test_another_kind_of_file_is_refused(tmp_path, content):
+    """Neither an empty file nor a text is a project; both stay as they were."""
+    other = tmp_path / "other.likewise"
+    other.write_bytes(content)
+
+    with pytest.raises(StoreError, match="is not a likewise project"):
+        Store.open(other)
+    assert other.read_bytes() == content
+
+
+def test_a_file_of_a_newer_version_is_left_alone(path):
+    """It says which format it met and what to do."""
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+
+    with pytest.raises(
+        StoreError, match="newer likewise .format 99; this one reads up"
+    ):
+        Store.open(path)
+
+
+def old_file(path):
+    """A file as the first version made it, with one answer."""
+    make_project(path)
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("DROP TABLE flags")
+    database.execute("DELETE FROM migrations WHERE number > 1")
+    database.execute("PRAGMA user_version = 1")
+    database.execute(
+        "INSERT INTO answers VALUES"
+        " (1, 1, NULL, 2, 3, -1, 'ada', '', 1.0, 0, 'imported')"
+    )
+    return database
+
+
+def test_an_old_file_is_brought_up_to_date_with_its_answers(tmp_path):
+    """Opening migrates; each migration leaves its record."""
+    old_file(tmp_path / "old.likewise").close()
+
+    with Store.open(tmp_path / "old.likewise") as store:
+        names = store._connection.execute("SELECT name FROM migrations").fetchall()
+        assert [name for (name,) in names] == ["m001_initial", "m002_flags"]
+        assert [answer.pair for answer in store.answers()] == [(2, 3)]
+        assert store.flagged() == set()
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path):
+    """One transaction: format number and records stay behind together."""
+    path = tmp_path / "old.likewise"
+    database = old_file(path)
+    database.execute("CREATE TABLE flags (in_the_way INTEGER)")
+
+    with pytest.raises(StoreError, match="table flags already exists"):
+        Store.open(path)
+    assert database.execute("PRAGMA user_version").fetchone()[0] == 1
+    assert database.execute("SELECT count(*) FROM migrations").fetchone()[0] == 1
+    database.close()
+
+
+def test_an_old_file_that_is_read_only_says_so(tmp_path):
+    """It would have to be changed before it can be read."""
+    path = tmp_path / "old.likewise"
+    old_file(path).close()
+    path.chmod(0o444)
+
+    with pytest.raises(StoreError, match="older likewise .* read-only"):
+        Store.open(path, read_only=True)
+
+
+def test_a_read_only_file_can_be_read_but_not_opened_for_answers(path):
+    """Reading works; writing is refused before anything is tried."""
+    path.chmod(0o444)
+
+    with pytest.raises(StoreError, match="is read-only. Allow writing"):
+        Store.open(path)
+    with Store.open(path, read_only=True) as store:
+        assert len(store.item_names()) == 40
+        with pytest.raises(StoreError, match="cannot be written"):
+            ask(store)
+
+
+def test_a_full_disk_loses_the_answer_at_hand_and_no_other(store):
+    """The sentence is plain, earlier answers stand, and later ones work again."""
+    kept = store.answer(ask(store), 1, None)
+    question = ask(store, 7, 8)
+    limit = store._connection.execute
+    pages = limit("PRAGMA page_count").fetchone()[0]
+    limit(f"PRAGMA max_page_count = {pages}")
+    rows = (
+        {"left": 0, "right": 1, "label": 1, "annotator": "x" * 50} for _ in range(999)
+    )
+
+    with pytest.raises(StoreError, match="The disk is full. Nothing was written"):
+        store.import_answers(rows, 0)
+    assert store.answers() == [kept]
+    assert store.open_questions() == [question]
+    limit("PRAGMA max_page_count = 1073741823")
+    assert store.answer(question, -1, None).label == -1
+
+
+def test_another_writer_is_named_as_the_reason(store, path):
+    """A lock that does not go away becomes a sentence."""
+    store._connection.execute("PRAGMA busy_timeout = 20")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(StoreError, match="Another program is writing to"):
+        ask(store)
+    other.close()
+    assert ask(store).id == 1
+
+
+def test_a_flipped_bit_in_the_vectors_is_noticed(path):
+    """The fingerprint is checked whenever the vectors are read."""
+    database = sqlite3.connect(path)
+    (data,) = database.execute("SELECT data FROM vectors").fetchone()
+    changed = bytes([data[0] ^ 1]) + data[1:]
+    database.execute("UPDATE vectors SET data = ?", (changed,))
+    database.commit()
+    database.close()
+
+    with Store.open(path) as store, pytest.raises(StoreError, match="is damaged"):
+        store.vectors()
+
+
+def test_no_damage_leads_to_anything_but_a_sentence(path, tmp_path, rng):
+    """Bytes changed or cut anywhere: the project works, or a StoreError says why."""
+    with Project.open(path) as project:
+        for _ in range(5):
+            project.answer(project.question("ada").id, 1, "ada")
+    whole = path.read_bytes()
+    refused = 0
+    for trial in range(60):
+        damaged = bytearray(whole)
+        if trial % 3 == 0:
+            damaged = damaged[: rng.randint(1, len(whole))]
+        else:
+            start = rng.randint(len(whole))
+            damaged[start : start + 64] = rng.bytes(len(damaged[start : start + 64]))
+        file = tmp_path / f"{trial}.likewise"
+        file.write_bytes(bytes(damaged))
+        try:
+            with Project.open(file) as project:
+                project.question("ada")
+                project.answers()
+        except StoreError as error:
+            refused += 1
+            assert str(file) in str(error)
+        os.unlink(file)
+
+    assert refused >= 15
+
+
+def test_a_project_that_is_not_finished_leaves_no_file(tmp_path):
+    """A run that fails while reading items leaves the folder as it was."""
+    with pytest.raises(ZeroDivisionError, match="division"):
+        with Writer(tmp_path / "new.likewise") as writer:
+            writer.add("one")
+            _ = 1 / 0
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_never_overwritten(path):
+    """Whatever it is."""
+    with pytest.raises(StoreError, match="exists already"):
+        Writer(path)

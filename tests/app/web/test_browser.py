@@ -1,0 +1,445 @@
+"""The page in a real browser: Debian's chromium, driven by Playwright."""
+
+import re
+import shutil
+import time
+
+import httpx
+import numpy as np
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from likewise.app.project import Project
+from likewise.app.writer import Writer
+from tests.app.conftest import Server, make_project, word_for
+from tests.app.test_cli import told
+from tests.app.test_items import tone
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        CHROMIUM is None,
+        reason="NO BROWSER: chromium is not installed, the page was NOT tested. "
+        "Install it with: apt-get install chromium",
+    ),
+]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, picture_folder):
+    """A server on pictures; tests invite their own browsers."""
+    path = tmp_path_factory.mktemp("browser") / "pictures.likewise"
+    told("new", path, "--images", picture_folder, "--seed", 4)
+    running = Server(path)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def visit(chromium, serve):  # servers end after the pages
+    """Open a page in a context of its own; what goes wrong in it fails the test."""
+    contexts, problems = [], []
+
+    def open_page(server, address=None, **options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "console",
+            lambda said: problems.append(said.text) if said.type == "error" else None,
+        )
+        invited = server.client.post("/api/invitations").json()["url"]
+        page.goto(address or invited)
+        page.wait_for_url(f"{server.base}/")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def names(page):
+    """The two items as they stand, left and right."""
+    return page.locator(".pair figcaption").all_inner_texts()
+
+
+def number(page):
+    return page.locator("[data-question]").get_attribute("data-question")
+
+
+def press(page, key):
+    """Press a key and wait for another question."""
+    before = number(page)
+    page.keyboard.press(key)
+    expect(page.locator("[data-question]")).not_to_have_attribute(
+        "data-question", before
+    )
+
+
+def said(server, n_answers):
+    """The latest answers, oldest first."""
+    answers = server.client.get("/api/answers").json()[:n_answers]
+    return [one["answer"] for one in reversed(answers)]
+
+
+def colour_word(page):
+    left, right = (name.split("/")[0] for name in names(page))
+    return "same" if left == right else "different"
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (["s", "d", " "], ["same", "different", "unsure"]),
+        (["ArrowRight", "ArrowLeft", "u"], ["same", "different", "unsure"]),
+        (["a", "x", "Space"], ["same", "different", "unsure"]),
+        (["y", "n", "2"], ["same", "different", "unsure"]),
+    ],
+)
+def test_answers_by_keys(server, visit, keys, words):
+    """Each alias stores its word, and the next question follows by itself."""
+    page = visit(server)
+
+    for key in keys:
+        press(page, key)
+
+    assert said(server, 3) == words
+    expect(page.locator("#said")).to_have_text("Saved: unsure.")
+
+
+def test_undo_goes_back_step_by_step(server, visit):
+    """z and backspace show the questions before, in the same order of sides."""
+    page = visit(server)
+    shown = []
+    for key in "sds":
+        shown.append((number(page), names(page)))
+        press(page, key)
+
+    for key in ("z", "Backspace", "z"):
+        press(page, key)
+        assert (number(page), names(page)) == shown.pop()
+
+
+def test_a_reload_in_the_middle_shows_the_same_question(server, visit):
+    """Nothing moves until it is answered."""
+    page = visit(server)
+    press(page, "s")
+    before = number(page), names(page)
+
+    page.reload()
+
+    assert (number(page), names(page)) == before
+
+
+def test_buttons_and_focus(server, visit):
+    """A click answers; space after it does not press the button again."""
+    page = visit(server)
+    before = number(page)
+    page.get_by_role("button", name="Different").click()
+    expect(page.locator("[data-question]")).not_to_have_attribute(
+        "data-question", before
+    )
+
+    press(page, " ")
+
+    assert said(server, 2) == ["different", "unsure"]
+
+
+def test_two_people_at_once(server, visit):
+    """Two browsers show different pairs, and each has its own name."""
+    one, two = visit(server), visit(server)
+    two.goto(f"{server.base}/status")
+    two.get_by_label("You answer as").fill("Bo")
+    two.get_by_role("button", name="Change").click()
+    two.wait_for_url(f"{server.base}/")
+
+    for _ in range(3):
+        assert set(names(one)) != set(names(two))
+        press(one, "d")
+        press(two, "d")
+
+    people = {p["name"]: p for p in server.client.get("/api/annotators").json()}
+    assert people["Bo"]["n_answers"] == 3
+    assert people["Bo"]["median_seconds"] > 0
+
+
+def test_the_opinion_of_the_model_is_hidden_until_asked_for(server, visit):
+    """w shows and hides it; it says no word before."""
+    page = visit(server)
+    assert "P(same)" not in page.locator("#question").inner_text()
+
+    page.keyboard.press("w")
+    expect(page.locator(".why")).to_contain_text("P(same)")
+    page.keyboard.press("w")
+    expect(page.locator(".why")).to_have_count(0)
+
+
+def test_help_and_flag(server, visit):
+    """? opens the keys and closes them; f flags for the history."""
+    page = visit(server)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("s")  # no answer while the help is open
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).not_to_be_visible()
+    flagged = number(page)
+
+    page.keyboard.press("f")
+    expect(page.get_by_role("button", name="Flagged")).to_be_visible()
+    press(page, "s")
+
+    page.goto(f"{server.base}/history?flagged=true")
+    expect(page.locator(".history > li").first).to_contain_text("flagged")
+    assert int(flagged) in [
+        a["question"] for a in server.client.get("/api/answers").json()
+    ]
+
+
+def test_an_answer_is_changed_in_the_history(server, visit):
+    """Another word is chosen; the old answer is shown as replaced."""
+    page = visit(server)
+    press(page, "s")
+    page.goto(f"{server.base}/history")
+
+    page.locator(".history > li").first.get_by_role("button", name="different").click()
+
+    expect(page.locator(".history > li").first).to_contain_text("changed")
+    expect(page.locator(".history > li").nth(1)).to_contain_text("replaced")
+    assert said(server, 2) == ["same", "different"]
+
+
+def test_the_map_shows_items_zooms_and_leads_to_neighbours(server, visit):
+    """Something is drawn, hovering names an item, a click opens its neighbours."""
+    page = visit(server, viewport={"width": 1000, "height": 800})
+    page.goto(f"{server.base}/map")
+    page.wait_for_selector("[data-ready]")
+    page.wait_for_timeout(400)
+    ink = """() => { const c = document.getElementById('map');
+      const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+      let n = 0; for (let k = 3; k < d.length; k += 4) n += d[k] > 0; return n; }"""
+    before = page.evaluate(ink)
+    assert before > 500
+    page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_timeout(200)
+    assert page.evaluate(ink) != before
+    page.get_by_role("button", name="Show all").click()
+    points = server.client.get("/api/map").json()["after"]
+    box = page.locator("#map").bounding_box()
+    scale = 0.46 * min(box["width"], box["height"])
+    x = box["width"] / 2 + points[0][0] * scale
+    y = box["height"] / 2 - points[0][1] * scale
+
+    page.locator("#map").hover(position={"x": x, "y": y})
+    expect(page.locator("#tip")).to_contain_text(re.compile(r"(red|green|blue)/\d"))
+    page.get_by_role("button", name="Before").click()
+    page.wait_for_timeout(900)
+    page.get_by_role("button", name="After").click()
+    page.wait_for_timeout(900)
+    page.locator("#map").click(position={"x": x, "y": y})
+    page.wait_for_url("**/neighbours?item=*")
+    expect(page.get_by_role("heading", name="After learning")).to_be_visible()
+
+
+def test_a_phone_fits_and_takes_touches(server, visit):
+    """At 360 pixels nothing sticks out, and a tap answers."""
+    page = visit(
+        server, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
+    )
+    for address in ("/", "/map", "/history", "/neighbours", "/status"):
+        page.goto(server.base + address)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= 360, address
+    page.goto(server.base)
+    before = number(page)
+    same = page.get_by_role("button", name="Same")
+    assert same.bounding_box()["height"] >= 44
+    same.tap()
+    expect(page.locator("[data-question]")).not_to_have_attribute(
+        "data-question", before
+    )
+
+
+def test_dark_mode_is_dark_and_both_have_contrast(server, visit):
+    """Text against its ground: at least 4.5 to 1, as WCAG asks."""
+    measure = """() => {
+      const lum = (c) => { const v = c.match(/[\\d.]+/g).slice(0, 3).map((x) => x / 255)
+        .map((x) => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };
+      const ground = (e) => { while (e) { const c = getComputedStyle(e).backgroundColor;
+        if (!/, 0\\)|transparent/.test(c)) return c; e = e.parentElement; } };
+      return [...document.querySelectorAll('h1, figcaption, .answers button, .tools *, '
+        + '.counts dt, .words, nav a, .figure span')].map((e) => {
+        const [a, b] = [lum(getComputedStyle(e).color), lum(ground(e))];
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        return [e.textContent.trim(), contrast];
+      }); }"""
+    grounds = {}
+    for scheme in ("light", "dark"):
+        page = visit(server, color_scheme=scheme)
+        page.wait_for_timeout(300)
+        for words, contrast in page.evaluate(measure):
+            assert contrast >= 4.5, (scheme, words, contrast)
+        grounds[scheme] = page.evaluate(
+            "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
+        )
+
+    assert max(grounds["dark"]) < 60 < 200 < min(grounds["light"])
+
+
+def test_a_screen_reader_finds_its_way(server, visit):
+    """One heading, landmarks, names on pictures and controls, a live region."""
+    page = visit(server)
+
+    assert page.locator("h1").count() == 1
+    assert page.locator("main, nav, header").count() == 3
+    assert all(image.get_attribute("alt") for image in page.locator(".pair img").all())
+    assert page.locator("[aria-live=polite]").count() == 1
+    assert page.evaluate("document.documentElement.lang") == "en"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+
+
+def test_it_works_without_the_script(server, visit):
+    """Forms alone: answer, undo and the map as a drawing."""
+    page = visit(server, java_script_enabled=False)
+    before = number(page)
+    page.get_by_role("button", name="Same").click()
+    assert number(page) != before
+    page.get_by_role("button", name="Undo").click()
+    assert number(page) == before
+    page.get_by_role("link", name="Why this pair?").click()
+    assert "P(same)" in page.locator(".why").inner_text()
+    page.goto(f"{server.base}/map")
+    assert page.locator("svg.dots circle").count() == 30
+
+
+def test_sounds_and_rows_have_their_own_looks(tmp_path, visit, serve):
+    """Players for sounds; for rows the differing cells are marked."""
+    (tmp_path / "sounds").mkdir()
+    for k in range(4):
+        (tmp_path / "sounds" / f"{k}.wav").write_bytes(tone(200 + 300 * k))
+    (tmp_path / "t.csv").write_text("town,size\nRome,1\nRome,2\nRome,3\n")
+    told("new", tmp_path / "s.likewise", "--audio", tmp_path / "sounds")
+    told("new", tmp_path / "t.likewise", "--table", tmp_path / "t.csv")
+
+    page = visit(serve(tmp_path / "s.likewise"))
+    assert page.locator(".pair audio").count() == 2
+    length = "document.querySelector('audio').duration"
+    page.wait_for_function(f"{length} > 0.9")
+    page = visit(serve(tmp_path / "t.likewise"))
+    assert page.locator(".pair .differs").count() == 2
+    assert all("size" in t for t in page.locator(".pair .differs").all_inner_texts())
+
+
+def test_when_the_server_is_gone_the_page_says_so(tmp_path, chromium, serve):
+    """The answer is not lost silently: the same question stays, with a warning."""
+    server = serve(make_project(tmp_path / "gone.likewise"))
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(server.client.post("/api/invitations").json()["url"])
+    page.wait_for_url(f"{server.base}/")
+    before = number(page)
+    server.stop()
+
+    page.keyboard.press("s")
+
+    expect(page.get_by_role("alert")).to_contain_text("does not reply")
+    assert number(page) == before
+    context.close()
+
+
+def test_the_next_question_comes_within_150_ms_at_5000_items(tmp_path, visit, serve):
+    """From the key to the new question on the screen, computed ahead."""
+    rng = np.random.RandomState(0)
+    classes = np.arange(5000) % 5
+    X = rng.normal(size=(5000, 36))
+    X[:, :3] += 3 * classes[:, None]
+    path = tmp_path / "many.likewise"
+    with Writer(path) as writer:
+        for k in range(5000):
+            writer.add(f"item {k}", text=f"item {k}")
+        settings = {"kind": "text", "seed": 1, "acquisition": "batch"}
+        writer.finish(X, {**settings, "likewise": "0", "created": "2026-01-01"})
+    page = visit(serve(path))
+    waited = []
+    for _ in range(15):
+        i, j = (int(name.split()[1]) for name in names(page))
+        time.sleep(1.2)  # the person looks
+        key = "s" if classes[i] == classes[j] else "d"
+        waited.append(
+            page.evaluate(
+                """(key) => new Promise((done) => {
+                  const box = document.getElementById('question');
+                  const start = performance.now();
+                  new MutationObserver(() => requestAnimationFrame(
+                    () => done(performance.now() - start)
+                  )).observe(box, {childList: true});
+                  const event = new KeyboardEvent('keydown', {key, bubbles: true});
+                  document.body.dispatchEvent(event);
+                })""",
+                key,
+            )
+        )
+
+    # A busy machine delays one or the other; the usual wait is what a person feels.
+    assert np.median(waited) < 150, waited
+
+
+def test_sixty_answers_through_the_page_raise_the_accuracy(tmp_path, visit, serve):
+    """A person who knows the classes answers by keys; 1NN gets better."""
+    path = make_project(tmp_path / "learn.likewise")
+    page = visit(serve(path))
+    for _ in range(60):
+        if page.locator("[data-question]").count() == 0:
+            break
+        before = number(page)
+        page.keyboard.press(word_for(*names(page))[0])
+        page.wait_for_function(
+            "(q) => document.querySelector('[data-question]')?.dataset.question !== q",
+            arg=before,
+        )
+    with Project.open(path) as project:
+        from tests.app.conftest import CLASSES
+
+        def hits(Z):
+            far = ((Z[:, None] - Z[None]) ** 2).sum(axis=2) + 1e9 * np.eye(len(Z))
+            return np.mean(CLASSES[far.argmin(axis=1)] == CLASSES)
+
+        after = hits(project.learner().metric_.transform(project.X))
+        assert after > hits(project.X.astype(float)) + 0.1
+
+
+def test_no_request_leaves_the_machine(server, chromium):
+    """Everything the pages load comes from the server itself."""
+    context = chromium.new_context()
+    page = context.new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(httpx.URL(request.url).host))
+    page.goto(server.client.post("/api/invitations").json()["url"])
+    for address in ("/", "/map", "/history", "/neighbours", "/status"):
+        page.goto(server.base + address)
+        page.wait_for_timeout(200)
+
+    assert set(asked) == {"127.0.0.1"}
+    context.close()
