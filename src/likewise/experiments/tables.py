@@ -112,7 +112,8 @@ def score_table(
     has_paper = score == "accuracy_labelled"
     heads = ["method"]
     for size in SIZES:
-        heads += [f"{size} labelled"] + (["paper"] if has_paper else [])
+        heads.append(str(size) if is_short else f"{size} labelled")
+        heads += ["paper"] if has_paper else []
     rows = []
     for method in _methods_in(runs):
         row = [f"**{method}**" if method == OURS else method]
