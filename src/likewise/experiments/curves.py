@@ -33,7 +33,7 @@ def curve_table(runs: pd.DataFrame, testbed: str, score: str) -> Table:
     sizes = sorted(runs["n_initial"].unique())
     heads = ["strategy"]
     for size in sizes:
-        heads += [f"{size} to start", "last"]
+        heads += [f"from {size}", "last"]
     present = set(runs["strategy"])
     rows = [
         [
