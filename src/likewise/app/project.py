@@ -207,11 +207,16 @@ class Project:
         return next(mine, None)
 
     def current_answers(self) -> list[Answer]:
-        """The answers that count: each annotator's latest on each pair."""
+        """The answers that count: each annotator's latest on each pair.
+
+        A changed answer gives way to the one that changed it, whoever that was.
+        """
+        answers = [answer for answer in self.answers() if not answer.undone]
+        replaced = {answer.replaces for answer in answers}
         latest = {
             (answer.pair, answer.annotator): answer
-            for answer in self.answers()
-            if not answer.undone
+            for answer in answers
+            if answer.id not in replaced
         }
         return sorted(latest.values(), key=lambda answer: answer.id)
 
