@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: chromium demo test fast lint bench clean
+.PHONY: chromium demo test fast lint bench peers reproduce clean
 
 demo: .venv/installed-demo
 	$(BIN)/python -m likewise demo
@@ -22,6 +22,13 @@ lint: .venv/installed-test
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/speed.py
 
+# metric-learn needs an older scikit-learn than likewise: it lives in .venv-peers.
+peers: .venv/installed-test
+	$(BIN)/python -m likewise.experiments.peers
+
+reproduce: .venv/installed-test
+	$(BIN)/likewise reproduce all --docs docs
+
 # The page is tested in Debian's chromium; it is installed where that may be done.
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
@@ -30,7 +37,7 @@ chromium:
 	  || echo '*** NO BROWSER: chromium is missing and cannot be installed here. THE PAGE IS NOT TESTED.' >&2
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
 
 .venv/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'likewise needs Python 3.11 or newer. Name one with: make PYTHON=...')"

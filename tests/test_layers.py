@@ -20,7 +20,7 @@ CORE = {
     "prior",
     "closure",
 }
-FACE = {"estimators", "verdicts", "active"}
+FACE = {"estimators", "calibration", "verdicts", "active"}
 MAY_IMPORT = {
     "errors": set(),
     "equations": set(),
@@ -33,9 +33,11 @@ MAY_IMPORT = {
     "acquisition": {"posterior", "basis", "equations", "errors"},  # never inference
     "search": {"basis", "equations", "errors"},
     "estimators": CORE,
+    "calibration": CORE | {"estimators"},
     "verdicts": CORE | {"estimators"},
     "active": CORE | {"estimators", "verdicts"},
-    "experiments": CORE | FACE | {"__init__", "__main__"},
+    "images": {"errors"},
+    "experiments": CORE | FACE | {"images", "__init__", "__main__"},
     "app": {"__init__", "errors", "images"},  # the public face alone
     "__main__": {"errors"},
     "__init__": CORE | FACE,

@@ -1,6 +1,7 @@
 """Learn what "same" means to a person from a few same/different answers."""
 
 from likewise.active import ActiveMetric
+from likewise.calibration import CalibrationCurve, calibration_curve
 from likewise.errors import InferenceError, InputError, LikewiseError, StoreError
 from likewise.estimators import BayesianMetric
 from likewise.posterior import MetricPosterior
@@ -8,9 +9,11 @@ from likewise.posterior import MetricPosterior
 __all__ = [
     "ActiveMetric",
     "BayesianMetric",
+    "CalibrationCurve",
     "InferenceError",
     "InputError",
     "LikewiseError",
     "MetricPosterior",
     "StoreError",
+    "calibration_curve",
 ]

@@ -26,6 +26,11 @@ COMMANDS = {
         "bench",
         "The active loop on digits, against random asking.",
     ),
+    "reproduce": (
+        "likewise.experiments.reproduce",
+        "bench",
+        "The paper's tables and figures, against the tools in use today.",
+    ),
     "new": ("likewise.app.cli", "app", "Make a project file from your items."),
     "label": ("likewise.app.cli", "app", "Open the labelling page of a project."),
     "ask": ("likewise.app.cli", "app", "Print the open question of a project."),
