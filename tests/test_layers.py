@@ -19,6 +19,7 @@ CORE = {
     "pairs",
     "prior",
     "closure",
+    "annotators",
 }
 FACE = {"estimators", "calibration", "verdicts", "active"}
 MAY_IMPORT = {
@@ -27,6 +28,7 @@ MAY_IMPORT = {
     "pairs": {"errors"},
     "basis": {"equations", "errors"},
     "closure": {"errors", "pairs"},
+    "annotators": {"errors"},
     "prior": {"basis", "equations", "errors"},
     "posterior": {"prior", "basis", "equations", "errors"},
     "inference": {"prior", "basis", "posterior", "equations", "errors"},

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from likewise import acquisition as acquisitions
 from likewise import search
 from likewise.acquisition import Acquisition
+from likewise.annotators import Answer, flip_rates
 from likewise.closure import Closure
 from likewise.errors import InputError
 from likewise.estimators import BayesianMetric
@@ -39,14 +40,6 @@ class KnownPairs(NamedTuple):
     pairs: Pairs  # (n_pairs, 2)
     labels: NDArray[np.int8]  # (n_pairs,)
     sources: NDArray[np.str_]  # (n_pairs,): "asked" or "implied"
-
-
-class _Answer(NamedTuple):
-    i: int
-    j: int
-    label: int
-    tell: int
-    annotator: str | None
 
 
 class ActiveMetric:
@@ -106,7 +99,7 @@ class ActiveMetric:
         self._equivalence = bool(equivalence)
         self._candidates = _check_candidates(candidates, len(X))
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
-        self._answers: list[_Answer] = []
+        self._answers: list[Answer] = []
         self._closure = Closure(len(X))
         self._fits: dict[int, BayesianMetric] = {}
 
@@ -144,7 +137,7 @@ class ActiveMetric:
         labels = _check_answers(labels, len(pairs))
         number = self._answers[-1].tell + 1 if self._answers else 0
         for (i, j), label in zip(pairs.tolist(), labels.tolist(), strict=True):
-            self._answers.append(_Answer(i, j, int(label), number, annotator))
+            self._answers.append(Answer(i, j, int(label), number, annotator))
             self._closure.tell(i, j, int(label))
 
     def undo(self) -> None:
@@ -175,8 +168,9 @@ class ActiveMetric:
 
     def known_pairs(self) -> KnownPairs:
         """Every pair answered or implied, with its label and source."""
-        pairs, labels = self._latest(self._answers)
-        pairs, labels = pairs[labels != 0], labels[labels != 0]
+        latest = {(a.i, a.j): a.label for a in self._answers if a.label != 0}
+        pairs = np.array(list(latest), dtype=np.intp).reshape(-1, 2)
+        labels = np.array(list(latest.values()), dtype=np.int8)
         implied = np.empty((0, 2), dtype=np.intp)
         follows = np.empty(0, dtype=np.int8)
         if self._equivalence:
@@ -184,7 +178,7 @@ class ActiveMetric:
         sources = np.repeat(["asked", "implied"], [len(pairs), len(implied)])
         return KnownPairs(
             np.concatenate([pairs, implied]),
-            np.concatenate([labels.astype(np.int8), follows]),
+            np.concatenate([labels, follows]),
             sources,
         )
 
@@ -198,15 +192,11 @@ class ActiveMetric:
         """Shortest cycles of answers that disagree, each a list of (i, j, label)."""
         if not self._equivalence:
             return []
-        return [
-            [
-                (i, j, label)
-                for (i, j), label in zip(
-                    cycle.pairs.tolist(), cycle.labels.tolist(), strict=True
-                )
-            ]
-            for cycle in self._closure.contradictions()
-        ]
+        return _cycles(self._closure)
+
+    def flip_rates(self) -> dict[str | None, float]:
+        """The estimated share of each annotator's answers that are wrong."""
+        return flip_rates(self._answers, self.contradictions())
 
     def why(self, pair: ArrayLike) -> Why:
         """Explain, in words and numbers, what is thought of a pair."""
@@ -282,28 +272,32 @@ class ActiveMetric:
     def _numbers(self, pairs: Pairs) -> NDArray[np.int64]:
         return pair_number(pairs, len(self._X))
 
-    def _latest(self, answers: list[_Answer]) -> tuple[Pairs, Array]:
-        """Every pair answered, once, with its latest label."""
-        latest = {(answer.i, answer.j): answer.label for answer in answers}
-        pairs = np.array(list(latest), dtype=np.intp).reshape(-1, 2)
-        return pairs, np.array(list(latest.values()), dtype=float)
-
     def _evidence(
-        self, answers: list[_Answer], closure: Closure
+        self, answers: list[Answer], closure: Closure
     ) -> tuple[Pairs, Array, Array]:
-        """Pairs, P(same) and weights: what was answered, and what that implies."""
-        pairs, labels = self._latest(answers)
-        pairs, labels = pairs[labels != 0], labels[labels != 0]
+        """Pairs, P(same) and weights: what was answered, and what that implies.
+
+        An annotator who flips a share e of the answers is believed as far as 1 - e.
+        """
+        latest = {(a.i, a.j): a for a in answers if a.label != 0}
+        cycles = _cycles(closure) if self._equivalence else []
+        rates = flip_rates(answers, cycles)
+        pairs = np.array(list(latest), dtype=np.intp).reshape(-1, 2)
+        p_same = np.array(
+            [0.5 + a.label * (0.5 - rates[a.annotator]) for a in latest.values()]
+        )
         weights = np.ones(len(pairs))
-        if self._equivalence:
-            rng = np.random.RandomState([self._seed, len(answers)])
-            implied, follows, n_implied = closure.implied_pairs(MAX_IMPLIED, rng)
-            total = min(n_implied, IMPLIED_SHARE * len(pairs))
-            share = np.full(len(implied), total / max(len(implied), 1))
-            pairs = np.concatenate([pairs, implied])
-            labels = np.concatenate([labels, follows])
-            weights = np.concatenate([weights, share])
-        return pairs, (labels + 1) / 2, weights
+        if not self._equivalence:
+            return pairs, p_same, weights
+        rng = np.random.RandomState([self._seed, len(answers)])
+        implied, follows, n_implied = closure.implied_pairs(MAX_IMPLIED, rng)
+        total = min(n_implied, IMPLIED_SHARE * len(pairs))
+        share = np.full(len(implied), total / max(len(implied), 1))
+        return (
+            np.concatenate([pairs, implied]),
+            np.concatenate([p_same, (follows + 1) / 2]),
+            np.concatenate([weights, share]),
+        )
 
     def _checkpoint_fit(self, n_answers: int) -> BayesianMetric:
         """The metric of the first answers, fitted from scratch."""
@@ -428,6 +422,19 @@ class ActiveMetric:
         skipped = order[~np.isin(order, picked)]
         chosen = np.concatenate([np.array(picked, dtype=np.intp), skipped])
         return np.asarray(chosen[:n_pairs])
+
+
+def _cycles(closure: Closure) -> list[list[tuple[int, int, int]]]:
+    """Contradictions as plain lists of (i, j, label)."""
+    return [
+        [
+            (i, j, label)
+            for (i, j), label in zip(
+                cycle.pairs.tolist(), cycle.labels.tolist(), strict=True
+            )
+        ]
+        for cycle in closure.contradictions()
+    ]
 
 
 def _checkpoint(n_answers: int) -> int:
