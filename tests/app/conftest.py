@@ -121,7 +121,7 @@ class Server:
         for client in getattr(self, "clients", []):
             client.close()
         self.process.terminate()
-        _, errors = self.process.communicate(timeout=20)
+        _, errors = self.process.communicate(timeout=60)
         return self.process.returncode, errors
 
 

@@ -67,6 +67,8 @@ def test_a_project_from_a_table_and_from_sounds(tmp_path):
     table = told("new", tmp_path / "t", "--table", tmp_path / "t.csv", "--id", "id")
     sounds = told("new", tmp_path / "s", "--audio", tmp_path / "sounds")
 
+    why = told("ask", tmp_path / "t", "--why")["why"]
+    assert "What sets the two apart: " in why and "x (" in why
     assert (table["kind"], table["n_items"], table["n_features"]) == ("row", 3, 3)
     assert (sounds["kind"], sounds["n_items"], sounds["skipped"]) == ("sound", 3, [])
 

@@ -205,3 +205,21 @@ def test_an_import_moves_the_questions(project):
 
     assert coming not in asked
     assert tuple(sorted(first)) not in asked
+
+
+def test_implied_answers_are_exported_but_not_taken_in(project, tmp_path):
+    """They are marked, and follow again from the answers that imply them."""
+    said = [(0, 4, 1), (4, 8, 1)]
+    project.import_answers(
+        [{"left": i, "right": j, "label": k, "annotator": "x"} for i, j, k in said]
+    )
+    file = tmp_path / "all.csv"
+
+    write_answers(answer_rows(project, implied=True), file)
+
+    with open(file) as opened:
+        found = list(csv.DictReader(opened))
+    assert [
+        (row["left_id"], row["right_id"]) for row in found if row["source"] == "implied"
+    ] == [("item 0", "item 8")]
+    assert len(read_answers(file, project, "x")) == 2

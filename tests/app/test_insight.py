@@ -146,3 +146,24 @@ def test_kappa_of_known_tables():
     assert cohen_kappa([(1, 1), (1, -1), (-1, 1), (-1, -1)]) == 0
     assert cohen_kappa([(1, 1), (1, 1)]) is None
     assert cohen_kappa([]) is None
+
+
+def test_a_circle_of_answers_that_cannot_be_true_is_listed(project):
+    """0 = 4 and 4 = 8, yet 0 and 8 differ; changing one settles it."""
+    project.import_answers(rows((0, 4, 1), (4, 8, 1), (0, 8, -1)))
+    insight = Insight(project)
+
+    (clash,) = insight.contradictions()
+
+    assert sorted(answer.pair for answer in clash) == [(0, 4), (0, 8), (4, 8)]
+    assert insight.progress().n_contradictions == 1
+    wrong = next(answer for answer in clash if answer.label == -1)
+    project.change(wrong.id, 1, "ada")
+    assert insight.progress().n_contradictions == 0
+
+
+def test_what_follows_is_counted_as_saved(project):
+    """Three alike and one that differs from one of them: three pairs for free."""
+    project.import_answers(rows((0, 4, 1), (4, 8, 1), (0, 1, -1)))
+
+    assert Insight(project).progress().n_saved == 3

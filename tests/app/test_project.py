@@ -131,6 +131,17 @@ def test_a_changed_answer_counts_and_the_old_one_stays_recorded(project):
     ] == wrong.label
 
 
+def test_whoever_changes_an_answer_settles_it(project):
+    """Changed by another, it counts no more; undo brings it back."""
+    theirs = say(project, "ada")
+
+    mine = project.change(theirs.id, -theirs.label, "bo")
+
+    assert [answer.id for answer in project.current_answers()] == [mine.id]
+    project.undo("bo")
+    assert [answer.id for answer in project.current_answers()] == [theirs.id]
+
+
 def test_two_people_get_different_questions(project):
     """What is open with one is not asked of the other."""
     for _ in range(6):

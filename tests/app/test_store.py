@@ -146,7 +146,7 @@ def old_file(path):
     database.execute("PRAGMA user_version = 1")
     database.execute(
         "INSERT INTO answers VALUES"
-        " (1, 1, NULL, 2, 3, -1, 'ada', '', 1.0, 0, 'imported')"
+        " (1, 1, NULL, 2, 3, -1, 'ada', '', 1.0, 0, 'imported', NULL)"
     )
     return database
 

@@ -46,8 +46,9 @@ def test_numbers_are_scaled_and_categories_one_hot(table):
     columns = tables.read_columns(table)
     del columns["id"]
 
-    X = tables.encode_columns(columns)
+    X, names = tables.encode_columns(columns)
 
+    assert names == ["height", "colour", "colour", "note", "note"]
     height = np.array([1.5, 2.5, 2.0, 2.0])
     scaled = (height - height.mean()) / height.std()
     one_hot = [[0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1], [0, 1, 1, 0]]
@@ -59,7 +60,7 @@ def test_long_texts_are_compared_by_their_letters(rng):
     words = ["".join(rng.choice(list("abcdefgh"), 12)) for _ in range(60)]
     names = words + [words[7][:5] + "x" + words[7][6:]]
 
-    X = tables.encode_columns({"name": names})
+    X, _ = tables.encode_columns({"name": names})
 
     squared = ((X - X[-1]) ** 2).sum(axis=1)
     assert squared[:-1].argmin() == 7

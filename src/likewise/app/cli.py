@@ -70,7 +70,10 @@ def new(project: Path, is_json: bool, **options: Any) -> None:
     }
     with Writer(project) as writer:
         built = _build(writer, **options)
-        writer.finish(built.vectors, {**settings, "kind": built.kind})
+        writer.finish(
+            built.vectors,
+            {**settings, "kind": built.kind, "feature_names": built.feature_names},
+        )
     for name, reason in built.skipped:
         click.echo(f"Skipped {name}: {reason}", err=True)
     n_items, n_features = built.vectors.shape

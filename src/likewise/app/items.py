@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import InputError
+from likewise import InputError, images
 from likewise.app.records import Medium
 from likewise.app.sounds import read_sound
 from likewise.app.writer import Writer
@@ -42,6 +42,7 @@ class Built:
     kind: str  # "picture", "sound", "text" or "row"
     vectors: NDArray[Any]  # (n_items, n_features)
     skipped: list[tuple[str, str]] = field(default_factory=list)  # name, reason
+    feature_names: list[str] = field(default_factory=list)  # where they mean something
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,9 @@ class FileRead:
 
 def from_images(folder: Path, writer: Writer, progress: Progress) -> Built:
     """Make an item of every picture in a folder and its subfolders."""
-    return _from_files(folder, PICTURES, read_picture, "picture", writer, progress)
+    built = _from_files(folder, PICTURES, read_picture, "picture", writer, progress)
+    built.feature_names = list(images.FEATURE_NAMES)
+    return built
 
 
 def from_audio(folder: Path, writer: Writer, progress: Progress) -> Built:
@@ -191,7 +194,7 @@ def read_picture(path: Path) -> FileRead:
     return FileRead(
         path,
         hashlib.sha256(data).hexdigest(),
-        picture_features(picture),
+        images.picture_features(picture),
         picture_media(picture),
     )
 
@@ -205,29 +208,6 @@ def picture_media(picture: Any) -> tuple[Medium, Medium]:
         Medium("picture", "image/jpeg", _encode(shown, "JPEG", quality=85)),
         Medium("thumbnail", "image/jpeg", _encode(thumbnail, "JPEG", quality=80)),
     )
-
-
-def picture_features(picture: Any) -> Array:
-    """Numbers that describe a picture."""
-    try:
-        from likewise import images  # type: ignore[attr-defined, unused-ignore]
-
-        return np.asarray(images.picture_features(picture))
-    except ImportError:
-        return _plain_features(picture)
-
-
-def _plain_features(picture: Any) -> Array:
-    """Colour moments on a grid and edge directions, until `images` is there."""
-    pixels = np.asarray(picture.convert("HSV").resize((96, 96)), dtype=float) / 255
-    cells = pixels.reshape(3, 32, 3, 32, 3).transpose(0, 2, 1, 3, 4).reshape(9, -1, 3)
-    grey = np.asarray(picture.convert("L").resize((96, 96)), dtype=float) / 255
-    vertical, horizontal = np.gradient(grey)
-    angles = np.arctan2(vertical, horizontal)
-    edges, _ = np.histogram(
-        angles, bins=9, range=(-np.pi, np.pi), weights=np.hypot(vertical, horizontal)
-    )
-    return np.concatenate([cells.mean(axis=1).ravel(), edges / edges.sum().clip(1e-9)])
 
 
 def _read_sound(path: Path) -> FileRead:

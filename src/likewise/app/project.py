@@ -6,6 +6,7 @@ every answer kept, every undo and the same next question.
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
@@ -207,11 +208,16 @@ class Project:
         return next(mine, None)
 
     def current_answers(self) -> list[Answer]:
-        """The answers that count: each annotator's latest on each pair."""
+        """The answers that count: each annotator's latest on each pair.
+
+        A changed answer gives way to the one that changed it, whoever that was.
+        """
+        answers = [answer for answer in self.answers() if not answer.undone]
+        replaced = {answer.replaces for answer in answers}
         latest = {
             (answer.pair, answer.annotator): answer
-            for answer in self.answers()
-            if not answer.undone
+            for answer in answers
+            if answer.id not in replaced
         }
         return sorted(latest.values(), key=lambda answer: answer.id)
 
@@ -256,9 +262,11 @@ class Project:
 
     def why(self, pair: tuple[int, int]) -> Any:
         """Why a pair is worth asking, by the present metric."""
-        with self.lock:
-            self._sync()
-            return self._learner.why(pair)
+        why = self.learner().why(pair)
+        known = self.settings.get("feature_names") or []
+        names = {f"feature {k}": name for k, name in enumerate(known)}
+        reasons = [(names.get(name, name), share) for name, share in why.reasons]
+        return replace(why, reasons=reasons)
 
     def p_same(self, pair: tuple[int, int]) -> float:
         """P(same) of one pair by the present metric."""

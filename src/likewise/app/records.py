@@ -66,6 +66,7 @@ class Answer:
     seconds: float | None
     model_version: int
     source: str
+    replaces: int | None  # the answer that this one changes
     undone: bool = False
 
     @property

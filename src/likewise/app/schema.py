@@ -49,7 +49,8 @@ _INITIAL = [
     " left INTEGER NOT NULL REFERENCES items, right INTEGER NOT NULL REFERENCES items,"
     " label INTEGER NOT NULL CHECK (label IN (-1, 0, 1)), annotator TEXT NOT NULL,"
     " answered TEXT NOT NULL, seconds REAL, model_version INTEGER NOT NULL,"
-    " source TEXT NOT NULL CHECK (source IN ('asked', 'changed', 'imported')))",
+    " source TEXT NOT NULL CHECK (source IN ('asked', 'changed', 'imported')),"
+    " replaces INTEGER REFERENCES answers)",
     "CREATE TABLE undone (answer INTEGER PRIMARY KEY REFERENCES answers,"
     " annotator TEXT NOT NULL, undone TEXT NOT NULL)",
     # Derived from the answers, so this one may be rewritten.

@@ -189,7 +189,7 @@ class Store:
     def change(
         self, answer: Answer, label: int, annotator: str, version: int
     ) -> Answer:
-        """Add a new answer on the pair of an old one."""
+        """Add a new answer in the place of an old one."""
         with self._writing() as database:
             number = _insert_answer(
                 database,
@@ -197,6 +197,7 @@ class Store:
                 seconds=None,
                 model_version=version,
                 source="changed",
+                replaces=answer.id,
             )
         return self._answer(number)
 
@@ -363,6 +364,7 @@ def _insert_answer(
     source: str,
     answered: str | None = None,
     batch: int | None = None,
+    replaces: int | None = None,
 ) -> int:
     """Add an answer; `said` is question, left, right, label and annotator."""
     if batch is None:
@@ -371,8 +373,9 @@ def _insert_answer(
         ).fetchone()[0]
     number = database.execute(
         "INSERT INTO answers (batch, question, left, right, label, annotator, answered,"
-        " seconds, model_version, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (batch, *said, answered or now(), seconds, model_version, source),
+        " seconds, model_version, source, replaces)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (batch, *said, answered or now(), seconds, model_version, source, replaces),
     ).lastrowid
     assert number is not None
     return number

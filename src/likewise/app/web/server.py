@@ -141,7 +141,11 @@ def serve(
         app = make_app(Desk(project, insight, sessions, invite))
         guard: Any = Guard(app, sessions, host, real_port)
         config = uvicorn.Config(
-            guard, log_level="warning", access_log=False, server_header=False
+            guard,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=5,  # a browser may hold its connection open
         )
         try:
             announce([invite() for _ in annotators])
