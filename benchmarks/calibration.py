@@ -59,7 +59,9 @@ def draw(panel, name, curves: list[CalibrationCurve], ours, theirs):
     place = np.minimum((p * N_BINS).astype(int), N_BINS - 1)
     total = np.bincount(place, n, N_BINS)
     held = total > 0
-    mean_p, mean_s = (np.bincount(place, x * n)[held] / total[held] for x in (p, s))
+    mean_p, mean_s = (
+        np.bincount(place, x * n, N_BINS)[held] / total[held] for x in (p, s)
+    )
     total = total[held]
     panel.plot(mean_p, mean_s, "-", color="#0b6e4f", lw=2)
     panel.scatter(mean_p, mean_s, s=20 + 300 * total / total.max(), color="#0b6e4f")
