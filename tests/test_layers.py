@@ -19,7 +19,7 @@ CORE = {
     "pairs",
     "prior",
     "closure",
-    "annotators",
+    "answers",
 }
 FACE = {"estimators", "calibration", "verdicts", "active"}
 MAY_IMPORT = {
@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "pairs": {"errors"},
     "basis": {"equations", "errors"},
     "closure": {"errors", "pairs"},
-    "annotators": {"errors"},
+    "answers": {"errors", "closure"},
     "prior": {"basis", "equations", "errors"},
     "posterior": {"prior", "basis", "equations", "errors"},
     "inference": {"prior", "basis", "posterior", "equations", "errors"},

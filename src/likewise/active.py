@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 from likewise import acquisition as acquisitions
 from likewise import search
 from likewise.acquisition import Acquisition
-from likewise.annotators import Answer, flip_rates
-from likewise.closure import Closure
+from likewise.answers import AnswerLog, Cycle, KnownPairs
 from likewise.errors import InputError
 from likewise.estimators import BayesianMetric
 from likewise.pairs import all_pairs, check_pairs, draw_pairs, pair_number
@@ -23,23 +22,9 @@ Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-# An "unsure" pair may be asked again after so many further answers.
-UNSURE_REST = 100
-# Implied pairs join the likelihood up to this many, drawn at random, and with no more
-# weight in all than so many answers for each answer given.
-MAX_IMPLIED = 300
-IMPLIED_SHARE = 2.0
 # The metric is fitted from scratch when the answers have grown by this factor; in
 # between a fit starts from there, so that it depends on the answers only.
 GROWTH = 1.3
-
-
-class KnownPairs(NamedTuple):
-    """Every pair whose label is known."""
-
-    pairs: Pairs  # (n_pairs, 2)
-    labels: NDArray[np.int8]  # (n_pairs,)
-    sources: NDArray[np.str_]  # (n_pairs,): "asked" or "implied"
 
 
 class ActiveMetric:
@@ -96,11 +81,9 @@ class ActiveMetric:
         self._X = X
         self._frames = self._model._frames(X, np.ones(len(X)))
         self._acquisition = acquisitions.find_acquisition(acquisition)
-        self._equivalence = bool(equivalence)
         self._candidates = _check_candidates(candidates, len(X))
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
-        self._answers: list[Answer] = []
-        self._closure = Closure(len(X))
+        self._log = AnswerLog(len(X), bool(equivalence))
         self._fits: dict[int, BayesianMetric] = {}
 
     def ask(self, n_pairs: int = 1, exclude: ArrayLike | None = None) -> Pairs:
@@ -135,31 +118,25 @@ class ActiveMetric:
         """
         pairs = check_pairs(pairs, len(self._X))
         labels = _check_answers(labels, len(pairs))
-        number = self._answers[-1].tell + 1 if self._answers else 0
-        for (i, j), label in zip(pairs.tolist(), labels.tolist(), strict=True):
-            self._answers.append(Answer(i, j, int(label), number, annotator))
-            self._closure.tell(i, j, int(label))
+        self._log.tell(pairs, labels, annotator)
 
     def undo(self) -> None:
         """Take the last `tell` back."""
-        if not self._answers:
+        if len(self._log) == 0:
             raise InputError("There is no answer to take back.")
-        last = self._answers[-1].tell
-        while self._answers and self._answers[-1].tell == last:
-            self._answers.pop()
-            self._closure.undo()
-        for n_answers in [n for n in self._fits if n > len(self._answers)]:
+        self._log.undo()
+        for n_answers in [n for n in self._fits if n > len(self._log)]:
             del self._fits[n_answers]
 
     @property
     def metric_(self) -> BayesianMetric:
         """The metric learned from the answers so far."""
-        n_answers = len(self._answers)
+        n_answers = len(self._log)
         if n_answers not in self._fits:
             checkpoint = _checkpoint(n_answers)
             base = self._checkpoint_fit(checkpoint)
             if checkpoint != n_answers:
-                told = self._evidence(self._answers, self._closure)
+                told = self._log.evidence(self._rng())
                 self._keep(
                     n_answers,
                     base._renewed()._learn([base._frame_used], *told, start=base._fit),
@@ -168,73 +145,46 @@ class ActiveMetric:
 
     def known_pairs(self) -> KnownPairs:
         """Every pair answered or implied, with its label and source."""
-        latest = {(a.i, a.j): a.label for a in self._answers if a.label != 0}
-        pairs = np.array(list(latest), dtype=np.intp).reshape(-1, 2)
-        labels = np.array(list(latest.values()), dtype=np.int8)
-        implied = np.empty((0, 2), dtype=np.intp)
-        follows = np.empty(0, dtype=np.int8)
-        if self._equivalence:
-            implied, follows, _ = self._closure.implied_pairs(None, self._rng())
-        sources = np.repeat(["asked", "implied"], [len(pairs), len(implied)])
-        return KnownPairs(
-            np.concatenate([pairs, implied]),
-            np.concatenate([labels, follows]),
-            sources,
-        )
+        return self._log.known(self._rng())
 
     def answers_saved(self) -> int:
         """How many pairs are known without having been asked."""
-        if not self._equivalence:
-            return 0
-        return self._closure.n_known() - self._closure.n_answered()
+        return self._log.n_implied()
 
-    def contradictions(self) -> list[list[tuple[int, int, int]]]:
+    def contradictions(self) -> list[Cycle]:
         """Shortest cycles of answers that disagree, each a list of (i, j, label)."""
-        if not self._equivalence:
-            return []
-        return _cycles(self._closure)
+        return self._log.cycles()
 
     def flip_rates(self) -> dict[str | None, float]:
         """The estimated share of each annotator's answers that are wrong."""
-        return flip_rates(self._answers, self.contradictions())
+        return self._log.flip_rates()
 
     def why(self, pair: ArrayLike) -> Why:
         """Explain, in words and numbers, what is thought of a pair."""
         pair = check_pairs(np.asarray(pair)[None], len(self._X))
         candidates = self._open_candidates(self._rng(), self._numbers(pair))
         scores = self._scores(np.concatenate([pair, candidates]))
-        settles = (0, 0)
-        if self._equivalence:
-            gains = [int(self._closure.gain(pair, label)[0]) for label in (1, -1)]
-            settles = (gains[0], gains[1])
+        settles = self._log.settles(pair)
         rank = 1 + int(np.sum(scores[1:] > scores[0]))
         return explain(self.metric_, self._X, pair, rank, len(scores), settles)
 
     def should_stop(self) -> Verdict:
         """Say whether to stop asking, why, and how good the metric probably is."""
         rng = self._rng()
-        before = self._checkpoint_fit(_checkpoint(int(len(self._answers) / 1.5)))
+        before = self._checkpoint_fit(_checkpoint(int(len(self._log) / 1.5)))
         return judge(
             self.metric_,
             before,
             self._X,
             self._n_open(),
             self._n_candidates(),
-            len(self._answers),
+            len(self._log),
             rng,
         )
 
     def history(self) -> list[dict[str, Any]]:
         """The answers in their order, as plain values that can be stored."""
-        return [
-            {
-                "pair": [answer.i, answer.j],
-                "label": answer.label,
-                "tell": answer.tell,
-                "annotator": answer.annotator,
-            }
-            for answer in self._answers
-        ]
+        return self._log.history()
 
     @classmethod
     def replay(
@@ -259,53 +209,22 @@ class ActiveMetric:
     def copy(self) -> Self:
         """Give an independent learner of the same state; items and fits are shared."""
         twin = copy.copy(self)
-        twin._answers = list(self._answers)
-        twin._closure = copy.deepcopy(self._closure)
+        twin._log = self._log.copy()
         twin._fits = dict(self._fits)
         return twin
 
     def _rng(self) -> np.random.RandomState:
         """A source of chance that depends on the seed and the answers told."""
-        n_tells = self._answers[-1].tell + 1 if self._answers else 0
-        return np.random.RandomState([self._seed, n_tells])
+        return np.random.RandomState([self._seed, self._log.n_tells])
 
     def _numbers(self, pairs: Pairs) -> NDArray[np.int64]:
         return pair_number(pairs, len(self._X))
 
-    def _evidence(
-        self, answers: list[Answer], closure: Closure
-    ) -> tuple[Pairs, Array, Array]:
-        """Pairs, P(same) and weights: what was answered, and what that implies.
-
-        An annotator who flips a share e of the answers is believed as far as 1 - e.
-        """
-        latest = {(a.i, a.j): a for a in answers if a.label != 0}
-        cycles = _cycles(closure) if self._equivalence else []
-        rates = flip_rates(answers, cycles)
-        pairs = np.array(list(latest), dtype=np.intp).reshape(-1, 2)
-        p_same = np.array(
-            [0.5 + a.label * (0.5 - rates[a.annotator]) for a in latest.values()]
-        )
-        weights = np.ones(len(pairs))
-        if not self._equivalence:
-            return pairs, p_same, weights
-        rng = np.random.RandomState([self._seed, len(answers)])
-        implied, follows, n_implied = closure.implied_pairs(MAX_IMPLIED, rng)
-        total = min(n_implied, IMPLIED_SHARE * len(pairs))
-        share = np.full(len(implied), total / max(len(implied), 1))
-        return (
-            np.concatenate([pairs, implied]),
-            np.concatenate([p_same, (follows + 1) / 2]),
-            np.concatenate([weights, share]),
-        )
-
     def _checkpoint_fit(self, n_answers: int) -> BayesianMetric:
         """The metric of the first answers, fitted from scratch."""
         if n_answers not in self._fits:
-            answers, closure = self._answers[:n_answers], Closure(len(self._X))
-            for answer in answers:
-                closure.tell(answer.i, answer.j, answer.label)
-            told = self._evidence(answers, closure)
+            rng = np.random.RandomState([self._seed, n_answers])
+            told = self._log.first(n_answers).evidence(rng)
             self._keep(n_answers, self._model._renewed()._learn(self._frames, *told))
         return self._fits[n_answers]
 
@@ -321,16 +240,13 @@ class ActiveMetric:
         cycles = self.contradictions()
         if not cycles:
             return np.empty((0, 2), dtype=np.intp)
-        times: dict[tuple[int, int], int] = {}
-        for answer in self._answers:
-            times[answer.i, answer.j] = times.get((answer.i, answer.j), 0) + 1
         doubted = []
         for cycle in cycles:
             pairs = np.array([(i, j) for i, j, _ in cycle], dtype=np.intp)
             labels = np.array([label for _, _, label in cycle])
             p_same = self.metric_.pair_probability(self._X, pairs)
             belief = np.where(labels > 0, p_same, 1 - p_same)
-            often = np.array([times[tuple(pair)] for pair in pairs.tolist()])
+            often = np.array([self._log.n_times(i, j) for i, j, _ in cycle])
             # Asked twice all round and still at odds: a person who means it.
             if often.min() < 2:
                 doubted.append(pairs[np.lexsort((belief, often))[0]])
@@ -340,21 +256,11 @@ class ActiveMetric:
 
     def _is_open(self, excluded: NDArray[np.int64]) -> Callable[[Pairs], Mask]:
         """A test for pairs whose label is not known and that may be asked now."""
-        recent = {
-            (answer.i, answer.j)
-            for answer in self._answers[-UNSURE_REST:]
-            if answer.label == 0
-        }
-        resting = self._numbers(np.array(list(recent), dtype=np.intp).reshape(-1, 2))
-        closed = np.unique(np.r_[excluded, resting])
+        closed = np.unique(np.r_[excluded, self._numbers(self._log.resting())])
 
         def is_open(pairs: Pairs) -> Mask:
-            if self._equivalence:
-                is_known = self._closure.relations(pairs) != 0
-            else:
-                is_known = self._closure.is_answered(pairs)
             is_closed = np.isin(self._numbers(pairs), closed)
-            return np.asarray(~is_known & ~is_closed)
+            return np.asarray(~self._log.is_known(pairs) & ~is_closed)
 
         return is_open
 
@@ -369,7 +275,8 @@ class ActiveMetric:
         if self._candidates is not None:
             nothing = np.empty(0, dtype=np.int64)
             return int(self._is_open(nothing)(self._candidates).sum())
-        return self._n_candidates() - self._closure.n_answered() - self.answers_saved()
+        n_answered = self._log.closure.n_answered()
+        return self._n_candidates() - n_answered - self.answers_saved()
 
     def _open_candidates(
         self, rng: np.random.RandomState, excluded: NDArray[np.int64]
@@ -406,7 +313,7 @@ class ActiveMetric:
         back at the end: a batch joins components in a forest.
         """
         scores = self._scores(candidates)
-        if not self._equivalence or n_pairs < 2:
+        if not self._log.equivalence or n_pairs < 2:
             return search.best_rows(scores, n_pairs, rng)
         order = search.best_rows(scores, len(scores), rng)
         picked: list[int] = []
@@ -414,27 +321,14 @@ class ActiveMetric:
             if len(picked) == n_pairs:
                 break
             i, j = candidates[row].tolist()
-            if self._closure.relation(i, j) == 0:
-                self._closure.tell(i, j, 1)
+            if self._log.closure.relation(i, j) == 0:
+                self._log.closure.tell(i, j, 1)
                 picked.append(row)
         for _ in picked:
-            self._closure.undo()
+            self._log.closure.undo()
         skipped = order[~np.isin(order, picked)]
         chosen = np.concatenate([np.array(picked, dtype=np.intp), skipped])
         return np.asarray(chosen[:n_pairs])
-
-
-def _cycles(closure: Closure) -> list[list[tuple[int, int, int]]]:
-    """Contradictions as plain lists of (i, j, label)."""
-    return [
-        [
-            (i, j, label)
-            for (i, j), label in zip(
-                cycle.pairs.tolist(), cycle.labels.tolist(), strict=True
-            )
-        ]
-        for cycle in closure.contradictions()
-    ]
 
 
 def _checkpoint(n_answers: int) -> int:

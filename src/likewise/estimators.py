@@ -39,6 +39,8 @@ from likewise.search import map_features
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 
+# Sweeps after which frames are compared; by then the prior precision is settled.
+TASTE = 8
 # fit(X, y) learns from all pairs of the items up to this many, then from a sample.
 MAX_PAIRS = 5000
 
@@ -344,8 +346,12 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         counted = weights > 0
         pairs, p_same, weights = pairs[counted], p_same[counted], weights[counted]
         told = pairs, weights * (p_same - 0.5), weights
-        frame = self._best_frame(frames, told)
-        self._fit = fit = self._infer(frame, *told, start, self.max_iter)
+        frame, keeps_precision = frames[0], start is not None
+        if len(frames) > 1:
+            frame, start = self._best_frame(frames, told)
+        self._fit = fit = self._infer(
+            frame, *told, start, self.max_iter, keeps_precision=keeps_precision
+        )
         self._frame_used = frame
         self.basis_, self.prior_ = frame.basis, frame.prior
         self.posterior_ = fit.posterior
@@ -358,17 +364,17 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _best_frame(
         self, frames: list[Frame], told: tuple[Pairs, Array, Array]
-    ) -> Frame:
-        """The frame of most evidence after a few sweeps.
+    ) -> tuple[Frame, Fit]:
+        """The frame of most evidence after a few sweeps, and the fit so far.
 
         Neighbours in the units given are the first; another must be e times as likely,
         or a few answers would have us change for nothing.
         """
-        if len(frames) == 1:
-            return frames[0]
-        reached = [self._infer(frame, *told, None, 6).evidence[-1] for frame in frames]
+        fits = [self._infer(frame, *told, None, TASTE) for frame in frames]
+        reached = [fit.evidence[-1] for fit in fits]
         best = int(np.argmax(reached))
-        return frames[best if reached[best] > reached[0] + 1.0 else 0]
+        best = best if reached[best] > reached[0] + 1.0 else 0
+        return frames[best], fits[best]
 
     def _infer(
         self,
@@ -378,6 +384,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         weights: Array,
         start: Fit | None,
         max_iter: int,
+        *,
+        keeps_precision: bool = False,
     ) -> Fit:
         Z = frame.coordinates
         features = frame.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
@@ -392,6 +400,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             frame.prior,
             None if given is None else float(given),
             start=start,
+            keeps_precision=keeps_precision,
             is_clipped=self.inference == "variational-clip",
             max_iter=max_iter,
             tol=self.tol,

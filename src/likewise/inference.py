@@ -33,7 +33,7 @@ Sites = tuple[Array, Array]  # curvature and pull of each pair
 # Where the evidence chooses the prior precision, it starts here and stays within.
 FIRST_PRECISION = 0.25
 PRECISIONS = (1e-4, 1e4)
-# It moves by this factor until the bound is best, then by the square root of it.
+# It moves by this factor until the evidence is best, then by ever smaller ones.
 FIRST_FACTOR, LAST_FACTOR = 4.0, 1.5
 
 
@@ -106,6 +106,7 @@ def infer(
     precision: float | None,
     *,
     start: Fit | None = None,
+    keeps_precision: bool = False,
     is_clipped: bool = False,
     max_iter: int,
     tol: float,
@@ -115,7 +116,7 @@ def infer(
     Weights follow the paper, (9) to (11), with the mean held non-negative
     (`is_clipped`: by the paper's clip, which may lower the bound). The whole matrix
     takes the tight bound. `start` is a fit near the answer, for instance of fewer
-    pairs; its prior precision is kept.
+    pairs; `keeps_precision` holds on to the prior precision that it chose.
     """
     if len(evidence.targets) == 0:
         return _unmoved(prior, precision or FIRST_PRECISION)
@@ -126,6 +127,8 @@ def infer(
     else:
         solver = matrix_solver(evidence, prior)
         bound = TIGHT
+    if precision is None and start is not None and keeps_precision:
+        precision = start.prior_precision
     return _climb(
         solver, bound, evidence, precision, start=start, max_iter=max_iter, tol=tol
     )
@@ -157,7 +160,8 @@ def _climb(
     """Sweep until the bound gains less than `tol` of its size."""
     told = evidence.targets, evidence.weights
     precision = given or (start.prior_precision if start else FIRST_PRECISION)
-    factor = 1.0 if given or start else FIRST_FACTOR
+    factor = 1.0 if given else (LAST_FACTOR if start else FIRST_FACTOR)
+    checked = given  # the precision that was found best with the sites as they are
     if start is None:
         moments = solver.start(precision)
     else:
@@ -187,10 +191,13 @@ def _climb(
         step = min(1.0, 1.5 * step)
         if has_moved:
             continue
-        if factor > LAST_FACTOR:
-            factor = np.sqrt(factor)
+        if factor > 1.0:
+            # Best where it is: look closer, in the end leave it there.
+            factor = np.sqrt(factor) if factor > LAST_FACTOR else 1.0
         elif abs(gain) <= tol * max(1.0, abs(value)):
-            break
+            if checked == precision:
+                break
+            factor, checked = LAST_FACTOR, precision
     assert best is not None
     return Fit(best.posterior(), np.array(bounds), precision)
 

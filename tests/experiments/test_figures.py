@@ -86,6 +86,18 @@ def test_the_table_of_curves_marks_what_ours_beats(runs):
     assert table.rows[-1][0] == "**likewise**"
 
 
+def test_the_papers_claims_are_tested(runs):
+    """The difference of the means over the rounds, by hand for one cell."""
+    table = curves.claims_table(runs, "corel")
+    chosen = runs[(runs["n_initial"] == 20) & (runs["round"] > 0)]
+    means = chosen.groupby("strategy")["accuracy_rest"].mean()
+
+    assert table.rows[2][0] == "BAYES+VAR minus BAYES+ACT"
+    assert table.rows[2][2].startswith(
+        f"{means['BAYES+VAR'] - means['BAYES+ACT']:+.3f}"
+    )
+
+
 def test_the_saving_is_put_in_words(runs):
     """Twice the slope: half the way."""
     told = curves.saving(runs, "corel")

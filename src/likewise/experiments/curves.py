@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from likewise.experiments.pages import Table
 from likewise.experiments.strategies import PER_ROUND, STRATEGIES
-from likewise.experiments.tables import OURS, compare
+from likewise.experiments.tables import OURS, Comparison, compare, comparison_cell
 
 Array = NDArray[np.float64]
 
@@ -15,6 +15,12 @@ SCORES = {
     "accuracy_pool": "1NN accuracy, the pool as reference",
     "auc": "AUC of same against different",
 }
+# What the paper concludes from its figures: the first does better than the second.
+CLAIMS = (
+    ("MLE+ACT", "MLE+RAND"),
+    ("BAYES+ACT", "MLE+ACT"),
+    ("BAYES+VAR", "BAYES+ACT"),
+)
 YARDSTICKS = ("likewise+RAND", "BAYES+RAND")
 
 
@@ -27,7 +33,7 @@ def curve_table(runs: pd.DataFrame, testbed: str, score: str) -> Table:
     sizes = sorted(runs["n_initial"].unique())
     heads = ["strategy"]
     for size in sizes:
-        heads += [f"{size} to start", "last round"]
+        heads += [f"from {size}", "last"]
     present = set(runs["strategy"])
     rows = [
         [
@@ -38,6 +44,29 @@ def curve_table(runs: pd.DataFrame, testbed: str, score: str) -> Table:
         if name in present
     ]
     return Table(heads, rows)
+
+
+def claims_table(runs: pd.DataFrame, testbed: str) -> Table:
+    """What section 5.3 says of the figures, tested on ours by its own score."""
+    runs = runs[(runs["testbed"] == testbed) & (runs["error"] == "")]
+    sizes = sorted(runs["n_initial"].unique())
+    rows = []
+    for better, worse in CLAIMS:
+        found = [_compare(runs, size, better, worse, "accuracy_rest") for size in sizes]
+        rows.append([f"{better} minus {worse}", *map(comparison_cell, found)])
+    return Table(["the paper's claim", *(f"{size} to start" for size in sizes)], rows)
+
+
+def _compare(
+    runs: pd.DataFrame, size: int, first: str, second: str, score: str
+) -> Comparison:
+    """Means over the rounds, paired over the repeats that both have."""
+    both = pd.concat(
+        [mean_over_rounds(runs, size, name, score) for name in (first, second)],
+        axis=1,
+        join="inner",
+    ).to_numpy()
+    return compare(both[:, 0], both[:, 1])
 
 
 def mean_over_rounds(
@@ -104,8 +133,6 @@ def _cells(runs: pd.DataFrame, size: int, strategy: str, score: str) -> tuple[st
     ][score]
     mark = ""
     if strategy != OURS:
-        ours = mean_over_rounds(runs, size, OURS, score)
-        both = pd.concat([ours, theirs], axis=1, join="inner").to_numpy()
-        found = compare(both[:, 0], both[:, 1])
+        found = _compare(runs, size, OURS, strategy, score)
         mark = {"better": " +", "worse": " -", "": ""}[found.verdict]
     return f"{theirs.mean():.3f}{mark}", f"{last.mean():.3f}"

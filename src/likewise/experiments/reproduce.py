@@ -110,21 +110,13 @@ def reproduce(
         console.print("Interrupted. The same command goes on from here.")
         raise SystemExit(130) from None
     seconds = time.perf_counter() - start
-    paths = report.write(out, n_repeats, _add_seconds(out, seconds), docs)
+    paths = report.write(out, n_repeats, docs)
     report.print_summary(Console(), out, n_repeats, parts)
     console.print(f"{seconds:.0f} seconds. " + ", ".join(str(p) for p in paths))
 
 
-def _add_seconds(out: Path, seconds: float) -> float:
-    """Seconds that all runs into this folder took together."""
-    path = out / "seconds.txt"
-    total = seconds + (float(path.read_text()) if path.exists() else 0.0)
-    path.write_text(f"{total:.0f}\n")
-    return total
-
-
 def _forget(out: Path) -> None:
-    for name in ("tables.csv", "figures.csv", "readings.csv", "seconds.txt"):
+    for name in ("tables.csv", "figures.csv", "readings.csv"):
         (out / name).unlink(missing_ok=True)
     for testbed in TESTBEDS:
         (out / f"{testbed}-items.npz").unlink(missing_ok=True)

@@ -112,7 +112,8 @@ def score_table(
     has_paper = score == "accuracy_labelled"
     heads = ["method"]
     for size in SIZES:
-        heads += [f"{size} labelled"] + (["paper"] if has_paper else [])
+        heads.append(str(size) if is_short else f"{size} labelled")
+        heads += ["paper"] if has_paper else []
     rows = []
     for method in _methods_in(runs):
         row = [f"**{method}**" if method == OURS else method]
@@ -134,7 +135,7 @@ def difference_table(
         found = [
             compare_methods(runs, testbed, size, first, rival, score) for size in SIZES
         ]
-        rows.append([rival, *(_comparison_cell(one) for one in found)])
+        rows.append([rival, *(comparison_cell(one) for one in found)])
     return Table(heads, rows)
 
 
@@ -252,7 +253,8 @@ def _paper_cell(testbed: str, method: str, k: int, is_short: bool) -> str:
     return f"*{mean:.3f}*" if is_short else f"*{mean:.3f} ± {deviation:.3f}*"
 
 
-def _comparison_cell(found: Comparison) -> str:
+def comparison_cell(found: Comparison) -> str:
+    """The difference, its p, and the verdict where there is one."""
     if np.isnan(found.difference):
         return "failed"
     chance = ""
