@@ -437,6 +437,7 @@ def test_no_request_leaves_the_machine(server, chromium):
     asked = []
     page.on("request", lambda request: asked.append(httpx.URL(request.url).host))
     page.goto(server.client.post("/api/invitations").json()["url"])
+    page.wait_for_url(f"{server.base}/")
     for address in ("/", "/map", "/history", "/neighbours", "/status"):
         page.goto(server.base + address)
         page.wait_for_timeout(200)
