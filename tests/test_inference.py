@@ -8,16 +8,10 @@ from scipy.special import expit, log_expit, logsumexp
 
 from likewise import equations
 from likewise.errors import InferenceError
-from likewise.inference import (
-    EntrySolver,
-    Evidence,
-    Fit,
-    PairSolver,
-    infer,
-    maximise_likelihood,
-)
+from likewise.inference import Fit, infer, maximise_likelihood
 from likewise.posterior import WeightPosterior, parameter_features
 from likewise.prior import MatrixPrior, WeightPrior
+from likewise.solvers import EntrySolver, Evidence, PairSolver
 from tests.samplers import elliptical_slice
 
 

@@ -20,6 +20,7 @@ CORE = {
     "prior",
     "closure",
     "answers",
+    "solvers",
 }
 FACE = {"estimators", "calibration", "verdicts", "active"}
 MAY_IMPORT = {
@@ -31,7 +32,8 @@ MAY_IMPORT = {
     "answers": {"errors", "closure"},
     "prior": {"basis", "equations", "errors"},
     "posterior": {"prior", "basis", "equations", "errors"},
-    "inference": {"prior", "basis", "posterior", "equations", "errors"},
+    "solvers": {"prior", "posterior", "equations", "errors"},
+    "inference": {"solvers", "prior", "posterior", "equations", "errors"},
     "acquisition": {"posterior", "basis", "equations", "errors"},  # never inference
     "search": {"basis", "equations", "errors"},
     "estimators": CORE,

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from likewise import equations
-from likewise.inference import EntrySolver, Evidence, PairSolver
 from likewise.posterior import WeightPosterior
 from likewise.prior import MatrixPrior
+from likewise.solvers import EntrySolver, Evidence, PairSolver
 
 
 @pytest.fixture

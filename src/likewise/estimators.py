@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise import equations
 from likewise.basis import Basis, check_basis, fit_basis
 from likewise.errors import InputError
-from likewise.inference import Evidence, Fit, infer, maximise_likelihood
+from likewise.inference import Fit, infer, maximise_likelihood
 from likewise.pairs import (
     check_agreement,
     check_labels,
@@ -35,6 +35,7 @@ from likewise.prior import (
     unlabelled_metric,
 )
 from likewise.search import map_features
+from likewise.solvers import Evidence
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
