@@ -169,6 +169,23 @@ def test_fit_on_many_items_is_seeded(rng):
     assert one == two != other
 
 
+def test_few_items_in_many_dimensions_fall_back_to_euclid(rng):
+    """Where neighbours mean nothing, their prior must not ruin the metric."""
+    y = np.repeat(np.arange(10), 22)
+    X = rng.normal(size=(10, 50))[y] + 0.8 * rng.normal(size=(220, 50))
+    few = np.arange(0, 220, 11)
+    metric = BayesianMetric(random_state=0).fit(X[few], y[few])
+    rest = np.setdiff1d(np.arange(220), few)
+
+    def accuracy(Z):
+        squared = ((Z[rest][:, None] - Z[few][None]) ** 2).sum(axis=2)
+        return np.mean(y[few][squared.argmin(axis=1)] == y[rest])
+
+    assert accuracy(metric.transform(X)) > accuracy(X) - 0.05
+    assert len(metric._frames(X[few], np.ones(20))) == 3
+    assert len(metric._frames(X, np.ones(220))) == 2
+
+
 def test_inputs_stay_as_they_were(blobs, rng):
     """Fitting and asking change no array of the caller's."""
     X, y = blobs

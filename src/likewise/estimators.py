@@ -40,6 +40,8 @@ from likewise.solvers import Evidence
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 
+# Below so many items for each basis vector neighbours may mean nothing.
+FEW_ITEMS = 4
 # Sweeps after which frames are compared; by then the prior precision is settled.
 TASTE = 8
 # fit(X, y) learns from all pairs of the items up to this many, then from a sample.
@@ -304,9 +306,10 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _frames(self, X: Array, item_weights: Array) -> list[Frame]:
         """Find what depends on the items only: coordinates and priors to choose from.
 
-        For the whole matrix the neighbours' prior comes in the units given, in equal
-        units for all features, and not at all, for a handful of items has no
-        neighbours to speak of. The evidence will choose.
+        For the whole matrix the neighbours' prior comes in the units given and in
+        equal units for all features; where items are few for their dimensions, which
+        have no neighbours to speak of, also without neighbours. The evidence will
+        choose.
         """
         basis = fit_basis(X, self.basis, self.n_basis, item_weights)
         if self.prior == "unit":
@@ -319,7 +322,9 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             if not _is_near(basis.directions, equal.directions):
                 metric = self._neighbour_metric(X, equal, item_weights)
                 frames.append(self._frame(X, equal, metric))
-            frames.append(self._frame(X, basis, np.eye(basis.directions.shape[1])))
+            n_basis = basis.directions.shape[1]
+            if len(X) < FEW_ITEMS * n_basis:
+                frames.append(self._frame(X, basis, np.eye(n_basis)))
         return frames
 
     def _neighbour_metric(self, X: Array, basis: Basis, item_weights: Array) -> Array:
