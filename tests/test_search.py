@@ -27,9 +27,11 @@ def test_mapping_in_blocks_is_mapping_at_once(rng, monkeypatch):
     at_once = basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]]).sum(axis=1)
 
     monkeypatch.setattr(search, "BLOCK_SIZE", 100)
-    in_blocks = search.map_features(lambda f: f.sum(axis=1), basis, Z, pairs)
-
-    assert_allclose(in_blocks, at_once)
+    for n_threads in (1, 2):
+        in_blocks = search.map_features(
+            lambda f: f.sum(axis=1), basis, Z, pairs, n_threads=n_threads
+        )
+        assert_allclose(in_blocks, at_once)
 
 
 def test_best_rows_come_best_first_and_ties_by_the_seed():

@@ -172,11 +172,10 @@ class AnswerLog:
 
         An annotator who flips a share e of the answers is believed as far as 1 - e.
         """
-        latest, rates = self._latest(), self.flip_rates()
+        latest = self._latest()
         pairs = np.array(list(latest), dtype=np.intp).reshape(-1, 2)
-        p_same = np.array(
-            [0.5 + a.label * (0.5 - rates[a.annotator]) for a in latest.values()]
-        )
+        labels = np.array([answer.label for answer in latest.values()], dtype=float)
+        p_same = 0.5 + labels * (0.5 - self._flip_rate_of_each(latest))
         if not self.equivalence:
             return pairs, p_same, np.ones(len(pairs))
         implied, follows, n_implied = self.closure.implied_pairs(MAX_IMPLIED, rng)
@@ -187,6 +186,14 @@ class AnswerLog:
             np.concatenate([p_same, (follows + 1) / 2]),
             np.repeat([1.0, share], [len(pairs), len(implied)]),
         )
+
+    def _flip_rate_of_each(self, latest: dict[tuple[int, int], Answer]) -> Array:
+        """The flip rate of who gave each answer."""
+        n_decided = sum(answer.label != UNSURE for answer in self._answers)
+        if n_decided == len(latest) and not self.cycles():
+            return np.zeros(len(latest))  # nothing was said twice: nothing disagrees
+        rates = self.flip_rates()
+        return np.array([rates[answer.annotator] for answer in latest.values()])
 
     def _latest(self) -> dict[tuple[int, int], Answer]:
         """The answer in force for each pair answered, "unsure" aside."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from likewise import equations
 from likewise.errors import InputError
@@ -97,7 +96,8 @@ def _eigenvectors(
     scaled = centred * np.sqrt(item_weights / degrees)[:, None]
     wide = scaled.shape[1] > scaled.shape[0]
     # The smaller Gram matrix has the same eigenvalues.
-    variances, vectors = eigh(scaled @ scaled.T if wide else scaled.T @ scaled)
+    gram = scaled @ scaled.T if wide else scaled.T @ scaled
+    variances, vectors = np.linalg.eigh(gram)
     order = np.argsort(-variances)[
         : max(1, int(np.sum(variances > _negligible(variances))))
     ]

@@ -1,6 +1,7 @@
 """BayesianMetric: the scikit-learn face of the model."""
 
 import copy
+import os
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -222,6 +223,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             self.basis_,
             coordinates,
             pairs,
+            n_threads=os.cpu_count() or 1,
         )
         return distance, equations.squared_distance_deviation(squared, variance)
 
@@ -229,7 +231,11 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """P(same) of each pair, uncertainty about the metric included."""
         coordinates, pairs = self._check_questions(X, pairs)
         return map_features(
-            self.posterior_.probability_same, self.basis_, coordinates, pairs
+            self.posterior_.probability_same,
+            self.basis_,
+            coordinates,
+            pairs,
+            n_threads=os.cpu_count() or 1,
         )
 
     def predict_pairs(self, X: ArrayLike, pairs: ArrayLike) -> NDArray[np.int64]:

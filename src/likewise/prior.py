@@ -8,7 +8,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array
 
 from likewise import equations
@@ -116,7 +115,7 @@ def matrix_frame(basis: Basis, metric: Array, mean: float) -> tuple[Basis, Matri
     There the prior metric is diagonal, and a free matrix as large in every direction
     is one that the prior metric finds likely and unit distance too.
     """
-    values, vectors = eigh(metric)
+    values, vectors = np.linalg.eigh(metric)
     values = np.maximum(values, 0.0)
     half_way = (1 + values) / 2
     basis = basis.stretched(vectors * np.sqrt(half_way))
@@ -153,7 +152,7 @@ def _whitening(coordinates: Array, item_weights: Array) -> Array:
     moments = (coordinates * item_weights[:, None]).T @ coordinates
     size = len(moments)
     ridge = RIDGE * np.trace(moments) / size or 1.0
-    values, vectors = eigh(moments + ridge * np.eye(size))
+    values, vectors = np.linalg.eigh(moments + ridge * np.eye(size))
     return np.asarray(vectors / np.sqrt(values))
 
 
@@ -164,7 +163,7 @@ def _agreement_map(white: Array, mapped: Array, item_weights: Array) -> Array:
     for _ in range(N_STEPS):
         smooth = walk @ smooth
     smooth = smooth - np.average(smooth, axis=0, weights=item_weights)
-    shares, vectors = eigh((smooth * item_weights[:, None]).T @ smooth)
+    shares, vectors = np.linalg.eigh((smooth * item_weights[:, None]).T @ smooth)
     shares = np.clip(shares, 0.0, 1.0)
     return np.asarray(vectors * np.sqrt(equations.agreement_weights(shares)))
 

@@ -4,9 +4,11 @@ Memory follows the block and the shortlist, never the number of pairs.
 """
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from likewise.basis import Basis
 
@@ -31,14 +33,32 @@ def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
 
 
 def map_features(
-    apply: Callable[[Array], Array], basis: Basis, coordinates: Array, pairs: Pairs
+    apply: Callable[[Array], Array],
+    basis: Basis,
+    coordinates: Array,
+    pairs: Pairs,
+    *,
+    n_threads: int = 1,
 ) -> Array:
-    """Apply a function of features to all pairs, block by block; a number a pair."""
+    """Apply a function of features to all pairs, block by block; a number a pair.
+
+    Half of the work is not matrix products: several threads with one core each keep
+    all cores busy, where BLAS alone would not.
+    """
     result = np.empty(len(pairs))
-    for block in row_blocks(len(pairs), coordinates.shape[1]):
+
+    def work(block: slice) -> None:
         gaps = coordinates.take(pairs[block, 0], axis=0)
         gaps -= coordinates.take(pairs[block, 1], axis=0)
         result[block] = apply(basis.features(gaps))
+
+    blocks = list(row_blocks(len(pairs), coordinates.shape[1]))
+    if n_threads == 1 or len(blocks) < 2 * n_threads:
+        for block in blocks:
+            work(block)
+    else:
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(work, blocks))
     return result
 
 

@@ -10,7 +10,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from likewise import equations
 from likewise.errors import InferenceError
@@ -128,13 +127,13 @@ def _weight_evidence(
 ) -> float:
     """Log integral of prior times sites, by completing the square."""
     bracket = prior_precision * prior_mean + pull
-    factor, failed = lapack.dpotrf(inverse, lower=1)
-    if failed:
+    try:
+        factor = np.linalg.cholesky(inverse)
+    except np.linalg.LinAlgError:
         return -np.inf
-    half = lapack.dtrtrs(factor, bracket, lower=1)[0]
     return (
         float(
-            half @ half
+            bracket @ np.linalg.solve(inverse, bracket)
             - prior_precision @ prior_mean**2
             + np.sum(np.log(prior_precision))
             - 2 * np.sum(np.log(np.diag(factor)))
@@ -186,9 +185,7 @@ class PairSolver:
             covariance, self._latent, *sites
         )
         half = np.sqrt(sites[0])
-        known = half[:, None] * covariance
-        if len(root):  # LAPACK complains on stdout of empty arrays
-            known = lapack.dtrtrs(root, known, lower=1)[0]
+        known = np.linalg.solve(root, half[:, None] * covariance)
         variance = np.diag(covariance) - np.einsum("ij,ij->j", known, known)
         variance = np.maximum(variance, 0.0)
         moved = covariance @ alpha
@@ -229,7 +226,7 @@ class PairSolver:
         parameters[2:] += matrix_entries(free)
         inverse_root = root
         if len(root):
-            inverse_root = np.asarray(lapack.dtrtri(root, lower=1)[0])
+            inverse_root = np.asarray(np.linalg.inv(root))
         return PairPosterior(prior, parameters, gaps, inverse_root, half)
 
 
