@@ -13,6 +13,7 @@ from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
+from threadpoolctl import threadpool_limits
 
 from likewise import ActiveMetric, BayesianMetric
 
@@ -61,7 +62,11 @@ def demo(seeds: int, out: Path, serve: bool) -> None:
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     curves: dict[str, list[Curve]] = {name: [] for name in STRATEGIES}
     plain = [plain_distance(seed) for seed in range(seeds)]
-    with Progress(*columns, console=console) as progress:
+    # The matrices are small: a second thread of BLAS waits more than it works.
+    with (
+        threadpool_limits(1, "blas"),
+        Progress(*columns, console=console) as progress,
+    ):
         task = progress.add_task(
             "Asking about digits", total=seeds * len(STRATEGIES) * len(ROUNDS)
         )
