@@ -63,22 +63,23 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     Parameters
     ----------
-    basis : {"eigen", "axes"}
-        What the metric weighs: the items' top eigenvectors (the paper's), or the
-        features as they are.
+    basis : {"full", "eigen", "axes"}
+        What the metric weighs: the whole matrix; the items' top eigenvectors (the
+        paper's); or the features as they are.
     n_basis : int, float or None
         How many basis vectors; a float keeps that share of the variance; None keeps
         all that carry variance.
-    prior : {"unit"}
-        The metric before any answer: "unit" is Euclidean distance.
+    prior : {"unlabelled", "unit"}
+        The metric before any answer: learned from the items' neighbours, or Euclidean
+        distance (the paper's).
     prior_mean : float
         gamma_0, the prior mean of every weight, where 1 is Euclidean distance scaled
         to a mean square of 1.
-    prior_precision : float
-        delta, how firmly the prior is held.
+    prior_precision : "evidence" or float
+        delta, how firmly the prior is held; by default the lower bound chooses it.
     inference : {"variational", "variational-clip", "mle"}
-        The paper's variational posterior; the same with its mean clipped at zero; the
-        non-Bayesian baseline of its section 5.2.
+        The variational posterior; the paper's with its mean clipped at zero; the
+        non-Bayesian baseline of its section 5.2. "full" takes the first only.
     max_iter, tol : int, float
         Sweeps at most; the gain of the lower bound, relative, at which to stop.
     random_state : int, RandomState or None
@@ -92,6 +93,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Squared distance at which P(same), at the mean metric, is 1/2.
     posterior_ : MetricPosterior
         The belief about threshold and weights.
+    prior_precision_ : float
+        delta as given or chosen.
     evidence_ : array of shape (n_iter_,)
         The lower bound of the log evidence after each sweep.
     n_iter_ : int
