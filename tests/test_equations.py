@@ -362,3 +362,44 @@ def test_distance_deviation_stays_finite_at_zero():
     value = equations.squared_distance_deviation(np.zeros(2), np.array([0.16, 0.0]))
 
     assert_allclose(value, [np.sqrt(0.4), 0])
+
+
+@pytest.mark.parametrize("size", [1, 5, 97, 300])
+def test_the_root_of_an_inverse_is_lower_triangular_and_right(rng, size):
+    """R'R M is the identity, also where R is put together from blocks."""
+    A = rng.normal(size=(size, size))
+    matrix = A @ A.T / size + 0.1 * np.eye(size)
+
+    root, log_determinant = equations.inverse_root(matrix)
+
+    assert_allclose(root.T @ root @ matrix, np.eye(size), atol=1e-9)
+    assert_allclose(root, np.tril(root))
+    assert_allclose(log_determinant, np.linalg.slogdet(matrix)[1])
+
+
+def test_variances_of_pairs_hold_for_sites_of_any_strength(rng):
+    """C - C (C + W^-2)^-1 C, plainly, with sites from nothing to 1."""
+    A = rng.normal(size=(40, 40))
+    covariance = A @ A.T
+    curvature = 10.0 ** rng.uniform(-14, 0, 40)
+    _, root, _ = equations.pair_posterior(
+        covariance, np.zeros(40), curvature, np.zeros(40)
+    )
+
+    variance = equations.pair_variance(covariance, curvature, root)
+
+    plain = covariance - covariance @ np.linalg.solve(
+        covariance + np.diag(1 / curvature), covariance
+    )
+    assert_allclose(variance, np.diag(plain), rtol=1e-6)
+
+
+def test_the_evident_precision_is_that_of_known_weights(rng):
+    """Weights that are all determined: one over their mean square."""
+    weights = rng.normal(0, 2.0, 10_000)
+
+    precision = equations.evident_precision(10_000, float(weights @ weights))
+
+    assert_allclose(precision, 1 / 4, rtol=0.05)
+    assert equations.evident_precision(-1e-9, 1.0) == 0
+    assert np.isfinite(equations.evident_precision(0.0, 0.0))

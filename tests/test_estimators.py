@@ -59,16 +59,18 @@ def test_distance_transform_and_matrix_are_one_metric(blobs, rng, basis):
 
 
 def test_the_threshold_is_where_the_mean_metric_is_in_doubt(fitted):
-    """Below it the plain probability (13) is above one half."""
+    """Below it (13) is above one half, but for the eigenvalues that are cut off."""
     metric, X, pairs, _ = fitted
-    features = metric.basis_.features(
-        metric.basis_.project(X)[pairs[:, 0]] - metric.basis_.project(X)[pairs[:, 1]]
-    )
+    gaps = metric.basis_.project(X)[pairs[:, 0]] - metric.basis_.project(X)[pairs[:, 1]]
+    posterior = metric.posterior_
+    values, vectors = np.linalg.eigh(posterior.matrix(posterior.mean))
+    cut = np.minimum(values, 0.0)
 
-    latent, _ = metric.posterior_.latent(features)
+    latent = posterior.latent_mean(gaps) - (gaps @ vectors) ** 2 @ cut
 
     squared = metric.pair_distance(X, pairs) ** 2
     assert_allclose(squared - metric.threshold_, latent, atol=1e-9)
+    assert np.abs(cut).max() < 0.2 * values.max()
 
 
 def test_distances_of_drawn_metrics_scatter_as_reported(fitted, rng):
@@ -182,8 +184,36 @@ def test_few_items_in_many_dimensions_fall_back_to_euclid(rng):
         return np.mean(y[few][squared.argmin(axis=1)] == y[rest])
 
     assert accuracy(metric.transform(X)) > accuracy(X) - 0.05
-    assert len(metric._frames(X[few], np.ones(20))) == 3
-    assert len(metric._frames(X, np.ones(220))) == 2
+    assert len(metric._frames(X[few], np.ones(20))) == 2
+    assert len(metric._frames(X, np.ones(220))) == 1
+
+
+def test_a_feature_in_large_units_does_not_drown_the_others(rng):
+    """Classes show in two features of unit scale; the third is noise of scale 1,000."""
+    y = np.repeat(np.arange(3), 40)
+    centres = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]])
+    X = np.column_stack([centres[y], np.zeros(120)]) + rng.normal(size=(120, 3))
+    few = np.arange(0, 120, 20)
+    pairs, labels = pairs_of(y, few)
+
+    given, large = (
+        BayesianMetric(random_state=0).fit_pairs(X * units, pairs, labels)
+        for units in ([1.0, 1.0, 1.0], [1.0, 1.0, 1000.0])
+    )
+
+    scaled = X * [1.0, 1.0, 1000.0]
+    everything, truth = pairs_of(y, np.arange(120))
+    assert large.pair_auc(scaled, everything, truth) > 0.97
+    # Units that tell as much as equal ones are left as they are.
+    assert given.basis_.directions.shape == (3, 3)
+    metric = given.get_mahalanobis_matrix()
+    assert metric[2, 2] < 0.1 * metric[0, 0]
+
+
+def pairs_of(y, rows):
+    i, j = np.triu_indices(len(rows), 1)
+    pairs = np.column_stack([rows[i], rows[j]])
+    return pairs, np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
 
 
 def test_inputs_stay_as_they_were(blobs, rng):

@@ -5,10 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logsumexp
+from scipy.stats import norm
 
 from likewise import equations
 from likewise.errors import InferenceError
-from likewise.inference import Fit, infer, maximise_likelihood
+from likewise.inference import Fit, centre_evidence, infer, maximise_likelihood
 from likewise.posterior import WeightPosterior, parameter_features
 from likewise.prior import MatrixPrior, WeightPrior
 from likewise.solvers import EntrySolver, Evidence, PairSolver
@@ -265,11 +266,46 @@ def test_pairs_and_entries_are_two_ways_to_one_answer(rng, precision):
     assert_allclose(by_pair.latent_variance, by_entry.latent_variance, atol=1e-8)
     assert_allclose(by_pair.divergence, by_entry.divergence, atol=1e-8)
     assert_allclose(one.start(precision), other.start(precision), atol=1e-10)
-    differences = [
-        each.log_evidence(sites, precision) - each.log_evidence(sites, 1.0)
-        for each in (one, other)
-    ]
-    assert_allclose(*differences, atol=1e-8)
+    assert_allclose(by_pair.n_determined, by_entry.n_determined, atol=1e-8)
+    assert_allclose(by_pair.squared_norm, by_entry.squared_norm, atol=1e-8)
+
+
+def test_mackays_step_is_the_slope_of_the_bound_in_the_precision(rng):
+    """(n - delta |D|^2) / 2 against the bound fitted on either side of delta."""
+    evidence, prior = matrix_problem(rng)
+    solver = PairSolver(evidence, prior)
+
+    def bound(precision):
+        return infer(evidence, prior, precision, max_iter=500, tol=1e-14).evidence[-1]
+
+    fit = infer(evidence, prior, 0.3, max_iter=500, tol=1e-14)
+    sites = equations.tight_sites(
+        evidence.targets, evidence.weights, *fit.posterior.latent(evidence.features)
+    )
+    solution = solver.solve(sites, 0.3)
+
+    slope = (bound(0.3 * np.exp(1e-3)) - bound(0.3 * np.exp(-1e-3))) / 2e-3
+    expected = (solution.n_determined - 0.3 * solution.squared_norm) / 2
+    assert_allclose(slope, expected, atol=1e-3)
+    assert abs(expected) > 0.01
+
+
+def test_the_prior_metrics_own_evidence_is_an_integral_over_two_numbers(rng):
+    """Scale and threshold by quadrature; the bound is within 0.1 nats, from below."""
+    evidence, prior = matrix_problem(rng)
+    grid = np.linspace(-14, 18, 321)
+    threshold, scale = np.meshgrid(grid, grid, indexing="ij")
+    heights = norm.logpdf(threshold, *prior.threshold) + norm.logpdf(
+        scale, *prior.scale
+    )
+    squared = prior.squared_distance(evidence.features)
+    for d, target in zip(squared, evidence.targets, strict=True):
+        heights += log_expit(-2 * target * (scale * d - threshold))
+    truth = logsumexp(heights) + 2 * np.log(grid[1] - grid[0])
+
+    reached = centre_evidence(evidence, prior, 100)
+
+    assert truth - 0.1 < reached < truth
 
 
 def test_the_tight_posterior_is_a_maximum_of_its_bound(rng):

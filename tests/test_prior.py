@@ -6,7 +6,12 @@ from numpy.testing import assert_allclose
 
 from likewise import prior as module
 from likewise.basis import fit_basis
-from likewise.prior import MatrixPrior, matrix_frame, unlabelled_metric
+from likewise.prior import (
+    MatrixPrior,
+    matrix_frame,
+    neighbour_agreement,
+    unlabelled_metric,
+)
 
 
 @pytest.fixture
@@ -104,3 +109,16 @@ def test_prior_moments_are_those_of_draws(rng):
     covariance = prior.covariance(gaps, gaps, with_threshold=True)
     assert_allclose(covariance, np.cov(f.T), rtol=0.03, atol=0.3)
     assert_allclose(prior.variance(gaps, with_threshold=True), np.diag(covariance))
+
+
+def test_neighbours_agree_in_as_many_directions_as_clusters_show(rng):
+    """Four far clusters span three directions; noise beside them adds little."""
+    centres = 20 * np.vstack([np.zeros(6), np.eye(3, 6)])
+    X = np.repeat(centres, 50, axis=0) + rng.normal(size=(200, 6))
+    weights = np.ones(200)
+
+    clear = neighbour_agreement(X - X.mean(axis=0), weights, rng)
+    noise = neighbour_agreement(rng.normal(size=(200, 6)), weights, rng)
+
+    assert 2.5 < clear < 3.5
+    assert noise < clear - 1

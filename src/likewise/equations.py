@@ -128,9 +128,28 @@ def posterior_covariance(posterior_precision: Array) -> tuple[Array, float]:
 
     The Cholesky factor exists as long as the prior precision is > 0.
     """
-    factor = np.linalg.cholesky(posterior_precision)
-    covariance = np.asarray(np.linalg.inv(posterior_precision))
-    return covariance, -2 * float(np.sum(np.log(np.diag(factor))))
+    root, log_determinant = inverse_root(posterior_precision)
+    return np.asarray(root.T @ root), -log_determinant
+
+
+def inverse_root(matrix: Array) -> tuple[Array, float]:
+    """R with R'R the inverse of a positive definite matrix, and its log determinant."""
+    factor = np.asarray(np.linalg.cholesky(matrix))
+    return _lower_inverse(factor), 2 * float(np.sum(np.log(np.diag(factor))))
+
+
+def _lower_inverse(factor: Array) -> Array:
+    """Inverse of a lower triangle by halves: all of it is matrix products."""
+    size = len(factor)
+    if size <= 96:
+        return np.tril(np.linalg.inv(factor))
+    half = size // 2
+    first, second = _lower_inverse(factor[:half, :half]), factor[half:, half:]
+    second = _lower_inverse(second)
+    inverse = np.zeros_like(factor)
+    inverse[:half, :half], inverse[half:, half:] = first, second
+    inverse[half:, :half] = -second @ (factor[half:, :half] @ first)
+    return inverse
 
 
 def evidence_pull(features: Array, targets: Array) -> Array:
@@ -458,7 +477,7 @@ def quadratic_form(gaps: Array, matrix: Array) -> Array:
 def pair_posterior(
     covariance: Array, prior_latent: Array, curvature: Array, pull: Array
 ) -> tuple[Array, Array, float]:
-    """alpha, the root of B, and log |B|, in as many dimensions as there are pairs.
+    """alpha, R with R'R the inverse of B, and log |B|, in as many dimensions as pairs.
 
     `covariance` is C, of f over the pairs before any answer, `prior_latent` its mean.
     B = I + W C W with W = diag(curvature)^(1/2);
@@ -467,11 +486,24 @@ def pair_posterior(
     half = np.sqrt(curvature)
     B = half[:, None] * covariance * half
     B[np.diag_indices_from(B)] += 1.0
-    root = np.asarray(np.linalg.cholesky(B), dtype=np.float64)
+    root, log_determinant = inverse_root(B)
     force = pull - curvature * prior_latent
-    inner = np.linalg.solve(B, half * (covariance @ force))
-    log_determinant = 2 * float(np.sum(np.log(np.diag(root))))
-    return force - half * inner, root, log_determinant
+    alpha = force - half * (root.T @ (root @ (half * (covariance @ force))))
+    return alpha, root, log_determinant
+
+
+def pair_variance(covariance: Array, curvature: Array, root: Array) -> Array:
+    """Diagonal of C - C W B^-1 W C = W^-1 (I - B^-1) W^-1.
+
+    The second form costs nothing, but loses digits where W^2 C is small.
+    """
+    variance = np.diag(covariance).copy()
+    is_told = curvature * variance > 1e-5
+    left = np.einsum("ij,ij->j", root, root)[is_told]
+    variance[is_told] = (1 - left) / curvature[is_told]
+    hardly = root @ (np.sqrt(curvature)[:, None] * covariance[:, ~is_told])
+    variance[~is_told] -= np.einsum("ij,ij->j", hardly, hardly)
+    return np.maximum(variance, 0.0)
 
 
 def pair_divergence(
@@ -479,6 +511,18 @@ def pair_divergence(
 ) -> float:
     """KL(phi || prior) = (alpha'C alpha + log |B| - sum curvature v) / 2."""
     return (alpha_form + log_determinant - float(curvature @ variance)) / 2
+
+
+# --- Beyond the paper: the evidence chooses delta ----------------------------------
+
+
+def evident_precision(n_determined: float, squared_norm: float) -> float:
+    """Delta = n / |gamma - gamma_0|^2, n the weights that the pairs determine.
+
+    MacKay's step: where it leads to itself, the lower bound is stationary in delta.
+    n = sum over weights of 1 - delta Sigma_ii.
+    """
+    return max(n_determined, 0.0) / max(squared_norm, np.finfo(float).tiny)
 
 
 # --- Beyond the paper: a prior from the unlabelled items --------------------------

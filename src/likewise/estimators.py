@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise import equations
 from likewise.basis import Basis, check_basis, fit_basis
 from likewise.errors import InputError
-from likewise.inference import Fit, infer, maximise_likelihood
+from likewise.inference import Fit, centre_evidence, infer, maximise_likelihood
 from likewise.pairs import (
     check_agreement,
     check_labels,
@@ -33,6 +33,7 @@ from likewise.prior import (
     MatrixPrior,
     WeightPrior,
     matrix_frame,
+    neighbour_agreement,
     unlabelled_metric,
 )
 from likewise.search import map_features
@@ -43,8 +44,9 @@ Pairs = NDArray[np.intp]
 
 # Below so many items for each basis vector neighbours may mean nothing.
 FEW_ITEMS = 4
-# Sweeps after which frames are compared; by then the prior precision is settled.
-TASTE = 8
+# Neighbours must agree in so many times more directions for features to be
+# standardised first.
+CLEARLY_MORE = 1.2
 # fit(X, y) learns from all pairs of the items up to this many, then from a sample.
 MAX_PAIRS = 5000
 
@@ -313,32 +315,37 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self.basis_.project(X), check_pairs(pairs, len(X))
 
     def _frames(self, X: Array, item_weights: Array) -> list[Frame]:
-        """Find what depends on the items only: coordinates and priors to choose from.
+        """Find what depends on the items only: coordinates, and priors to choose from.
 
-        For the whole matrix the neighbours' prior comes in the units given and in
-        equal units for all features; where items are few for their dimensions, which
-        have no neighbours to speak of, also without neighbours. The evidence will
-        choose.
+        Where items are few for their dimensions, neighbours may mean nothing: then
+        Euclidean distance is the second choice, and the evidence decides.
         """
         basis = fit_basis(X, self.basis, self.n_basis, item_weights)
         if self.prior == "unit":
             return [self._frame(X, basis, np.eye(basis.directions.shape[1]))]
-        frames = [self._frame(X, basis, self._neighbour_metric(X, basis, item_weights))]
         if self.basis == "full":
-            equal = fit_basis(
-                X, self.basis, self.n_basis, item_weights, is_standardised=True
-            )
-            if not _is_near(basis.directions, equal.directions):
-                metric = self._neighbour_metric(X, equal, item_weights)
-                frames.append(self._frame(X, equal, metric))
-            n_basis = basis.directions.shape[1]
-            if len(X) < FEW_ITEMS * n_basis:
-                frames.append(self._frame(X, basis, np.eye(n_basis)))
+            basis = self._telling_units(X, basis, item_weights)
+        rng = check_random_state(self.random_state)
+        metric = unlabelled_metric(basis.project(X), item_weights, rng)
+        frames = [self._frame(X, basis, metric)]
+        if self.basis == "full" and len(X) < FEW_ITEMS * len(metric):
+            frames.append(self._frame(X, basis, np.eye(len(metric))))
         return frames
 
-    def _neighbour_metric(self, X: Array, basis: Basis, item_weights: Array) -> Array:
-        rng = check_random_state(self.random_state)
-        return unlabelled_metric(basis.project(X), item_weights, rng)
+    def _telling_units(self, X: Array, basis: Basis, item_weights: Array) -> Basis:
+        """The features' units as given, or equal ones if neighbours then agree more."""
+        equal = fit_basis(
+            X, self.basis, self.n_basis, item_weights, is_standardised=True
+        )
+        if _is_near(basis.directions, equal.directions):
+            return basis
+        given, standard = (
+            neighbour_agreement(
+                each.project(X), item_weights, check_random_state(self.random_state)
+            )
+            for each in (basis, equal)
+        )
+        return equal if standard > CLEARLY_MORE * given else basis
 
     def _frame(self, X: Array, basis: Basis, metric: Array) -> Frame:
         prior: WeightPrior | MatrixPrior
@@ -361,12 +368,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         counted = weights > 0
         pairs, p_same, weights = pairs[counted], p_same[counted], weights[counted]
         told = pairs, weights * (p_same - 0.5), weights
-        frame, keeps_precision = frames[0], start is not None
-        if len(frames) > 1:
-            frame, start = self._best_frame(frames, told)
-        self._fit = fit = self._infer(
-            frame, *told, start, self.max_iter, keeps_precision=keeps_precision
-        )
+        frame = self._best_frame(frames, told)
+        self._fit = fit = self._infer(frame, *told, start)
         self._frame_used = frame
         self.basis_, self.prior_ = frame.basis, frame.prior
         self.posterior_ = fit.posterior
@@ -374,22 +377,26 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.n_iter_ = len(fit.evidence)
         self.prior_precision_ = fit.prior_precision
         self.threshold_ = fit.posterior.threshold
-        self.components_ = fit.posterior.root() @ frame.basis.directions.T
+        self.components_ = _signed(fit.posterior.root() @ frame.basis.directions.T)
         return self
 
     def _best_frame(
         self, frames: list[Frame], told: tuple[Pairs, Array, Array]
-    ) -> tuple[Frame, Fit]:
-        """The frame of most evidence after a few sweeps, and the fit so far.
+    ) -> Frame:
+        """The frame whose prior metric explains the pairs best as it is.
 
-        Neighbours in the units given are the first; another must be e times as likely,
-        or a few answers would have us change for nothing.
+        Neighbours are the first; another must be e times as likely, or a few answers
+        would have us change for nothing.
         """
-        fits = [self._infer(frame, *told, None, TASTE) for frame in frames]
-        reached = [fit.evidence[-1] for fit in fits]
+        if len(frames) == 1 or len(told[0]) == 0:
+            return frames[0]
+        reached = [
+            centre_evidence(_evidence(frame, *told), frame.prior, self.max_iter)
+            for frame in frames
+            if isinstance(frame.prior, MatrixPrior)
+        ]
         best = int(np.argmax(reached))
-        best = best if reached[best] > reached[0] + 1.0 else 0
-        return frames[best], fits[best]
+        return frames[best if reached[best] > reached[0] + 1.0 else 0]
 
     def _infer(
         self,
@@ -398,16 +405,11 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         targets: Array,
         weights: Array,
         start: Fit | None,
-        max_iter: int,
-        *,
-        keeps_precision: bool = False,
     ) -> Fit:
-        Z = frame.coordinates
-        features = frame.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
-        evidence = Evidence(features, targets, weights)
+        evidence = _evidence(frame, pairs, targets, weights)
         if isinstance(frame.prior, WeightPrior) and self.inference == "mle":
             return maximise_likelihood(
-                evidence, frame.prior, max_iter=max_iter, tol=self.tol
+                evidence, frame.prior, max_iter=self.max_iter, tol=self.tol
             )
         given = None if self.prior_precision == "evidence" else self.prior_precision
         return infer(
@@ -415,15 +417,22 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             frame.prior,
             None if given is None else float(given),
             start=start,
-            keeps_precision=keeps_precision,
+            keeps_precision=start is not None,
             is_clipped=self.inference == "variational-clip",
-            max_iter=max_iter,
+            max_iter=self.max_iter,
             tol=self.tol,
         )
 
     def _renewed(self) -> Self:
         """Give a copy that shares basis and prior, to learn from other pairs."""
         return copy.copy(self)
+
+
+def _evidence(frame: Frame, pairs: Pairs, targets: Array, weights: Array) -> Evidence:
+    """What was told of the pairs, with their features in this frame."""
+    Z = frame.coordinates
+    features = frame.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
+    return Evidence(features, targets, weights)
 
 
 def _merge_equal_rows(
@@ -437,6 +446,13 @@ def _merge_equal_rows(
     merged = np.bincount(group.ravel(), weights=item_weights).astype(float)
     order = np.argsort(first)
     return X[first[order]], classes[first[order]], merged[order]
+
+
+def _signed(components: Array) -> Array:
+    """The same map, each row turned so that its largest entry is positive."""
+    largest = np.abs(components).argmax(axis=1)
+    signs = np.sign(components[np.arange(len(components)), largest])
+    return components * np.where(signs == 0, 1.0, signs)[:, None]
 
 
 def _is_near(directions: Array, others: Array) -> bool:

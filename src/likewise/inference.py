@@ -30,8 +30,10 @@ Array = NDArray[np.float64]
 # Where the evidence chooses the prior precision, it starts here and stays within.
 FIRST_PRECISION = 0.25
 PRECISIONS = (1e-4, 1e4)
-# It moves by this factor until the evidence is best, then by ever smaller ones.
-FIRST_FACTOR, LAST_FACTOR = 4.0, 1.5
+# A secant's step is at most so many of MacKay's.
+LONGEST_STEP = 8.0
+# A gain of the evidence, in nats, for which the prior precision is not moved.
+WORTHLESS = 0.05
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,18 @@ def infer(
     )
 
 
+def centre_evidence(evidence: Evidence, prior: MatrixPrior, max_iter: int) -> float:
+    """The evidence of the prior metric itself: scale and threshold, nothing free."""
+    squared = prior.squared_distance(evidence.features)
+    features = np.column_stack([-np.ones(len(squared)), squared])
+    (threshold, deviation), (scale, _) = prior.threshold, prior.scale
+    plain = WeightPrior(np.array([threshold, scale]), np.ones(2))
+    told = Evidence(features, evidence.targets, evidence.weights)
+    solver, firmness = WeightSolver(told, plain), 1 / deviation**2
+    fit = _climb(solver, TIGHT, told, firmness, start=None, max_iter=max_iter, tol=1e-3)
+    return float(fit.evidence[-1])
+
+
 def _unmoved(prior: WeightPrior | MatrixPrior, precision: float) -> Fit:
     """The prior itself: what is known before any answer."""
     prior = prior.with_precision(precision)
@@ -119,47 +133,43 @@ def _climb(
     max_iter: int,
     tol: float,
 ) -> Fit:
-    """Sweep until the bound gains less than `tol` of its size."""
+    """Sweep until the bound gains less than `tol` of its size.
+
+    Sites and prior precision move together. Only Jaakkola's bound at a given precision
+    rises by itself: elsewhere a step after which the bound would fall is shortened.
+    """
     told = evidence.targets, evidence.weights
     precision = given or (start.prior_precision if start else FIRST_PRECISION)
-    factor = 1.0 if given else (LAST_FACTOR if start else FIRST_FACTOR)
-    checked = given  # the precision that was found best with the sites as they are
     if start is None:
         moments = solver.start(precision)
     else:
         moments = start.posterior.latent(evidence.features)
     # The first sites are Jaakkola's: they exist wherever f may lie.
     sites = (JAAKKOLA if start is None else bound).sites(*told, *moments)
+    search = PrecisionSearch(precision)
     wanted, step = sites, 1.0
     bounds: list[float] = []
     best: Solution | None = None
     for _ in range(max_iter):
         tried = _between(sites, wanted, step)
-        moved = _best_precision(solver, tried, precision, factor)
-        solution = solver.solve(tried, moved)
+        tried_precision = precision * (search.goal / precision) ** step
+        solution = solver.solve(tried, tried_precision)
         moments = solution.latent_mean, solution.latent_variance
         value = bound.expectation(*told, *moments) - solution.divergence
-        if best is not None and value < bounds[-1] and bound is TIGHT:
-            # The tight bound has no monotone sweep of its own: shorten the step.
-            step, factor = step / 2, 1.0 if step < 0.5 else factor
+        gain = value - bounds[-1] if bounds else np.inf
+        if gain < 0 and not (bound is JAAKKOLA and given):
+            step /= 2
             if step < 0.05:
                 break
             continue
-        gain = value - bounds[-1] if bounds else np.inf
-        has_moved, precision = moved != precision, moved
-        sites, best = tried, solution
+        sites, precision, best = tried, tried_precision, solution
         bounds.append(value)
+        enough = tol * max(1.0, abs(value))
+        hoped = 0.0 if given else search.look(solution, precision, gain)
+        if abs(gain) <= enough and hoped <= max(enough, WORTHLESS):
+            break
         wanted = bound.sites(*told, *moments)
-        step = min(1.0, 1.5 * step)
-        if has_moved:
-            continue
-        if factor > 1.0:
-            # Best where it is: look closer, in the end leave it there.
-            factor = np.sqrt(factor) if factor > LAST_FACTOR else 1.0
-        elif abs(gain) <= tol * max(1.0, abs(value)):
-            if checked == precision:
-                break
-            factor, checked = LAST_FACTOR, precision
+        step = min(1.0, 2 * step)
     assert best is not None
     return Fit(best.posterior(), np.array(bounds), precision)
 
@@ -173,16 +183,38 @@ def _between(sites: Sites, wanted: Sites, step: float) -> Sites:
     )
 
 
-def _best_precision(
-    solver: Solver, sites: Sites, precision: float, factor: float
-) -> float:
-    """The best by the evidence among precision and its two neighbours."""
-    if factor == 1.0:
-        return precision
-    low, high = PRECISIONS
-    tried = np.clip([precision, precision / factor, precision * factor], low, high)
-    values = [solver.log_evidence(sites, float(value)) for value in tried]
-    return float(tried[int(np.argmax(values))])
+class PrecisionSearch:
+    """Where the evidence wants the prior precision: a secant in logarithms.
+
+    The bound's slope in log delta is (n - delta |gamma - gamma_0|^2) / 2, n the number
+    of weights determined: zero where MacKay's step leads to itself.
+    """
+
+    def __init__(self, precision: float) -> None:
+        self.goal = precision
+        self._place = self._drift = np.nan
+
+    def look(self, solution: Solution, precision: float, gain: float) -> float:
+        """Set the goal; give what the bound may hope to gain by it.
+
+        While sweeps gain more than that they are worth more, and the goal stays.
+        """
+        evident = equations.evident_precision(
+            solution.n_determined, solution.squared_norm
+        )
+        low, high = np.log(PRECISIONS)
+        place = float(np.log(precision))
+        drift = float(np.clip(np.log(max(evident, PRECISIONS[0])), low, high)) - place
+        slope = (drift - self._drift) / (place - self._place or np.nan)
+        factor = 2.0 if not np.isfinite(slope) else -1 / min(slope, -1 / LONGEST_STEP)
+        move = float(np.clip(place + factor * drift, low, high)) - place
+        steep = solution.n_determined - precision * solution.squared_norm
+        hoped = abs(move * steep) / 4
+        self.goal = precision
+        if hoped > max(gain, WORTHLESS):
+            self.goal = float(np.exp(place + move))
+            self._place, self._drift = place, drift
+        return hoped
 
 
 def maximise_likelihood(

@@ -24,6 +24,8 @@ N_ROUNDS = 6
 BLOCK_ROWS = 512
 # Whitening divides by variances; this share of their mean is added first.
 RIDGE = 0.1
+# Units are compared by the neighbours of at most so many items, in so many rounds.
+MAX_COMPARED, N_ROUNDS_COMPARED = 2_000, 2
 
 
 @dataclass(frozen=True)
@@ -132,19 +134,46 @@ def unlabelled_metric(
     variance that is left. Neighbours are found in the plain coordinates first, then
     anew in the metric that came out.
     """
-    if len(coordinates) > MAX_ITEMS:
-        rows = rng.permutation(len(coordinates))[:MAX_ITEMS]
-        coordinates, item_weights = coordinates[rows], item_weights[rows]
+    coordinates, item_weights = _some(coordinates, item_weights, MAX_ITEMS, rng)
+    factor, _ = _agreement_map(coordinates, item_weights, N_ROUNDS)
+    return np.asarray(factor @ factor.T)
+
+
+def neighbour_agreement(
+    coordinates: Array, item_weights: Array, rng: np.random.RandomState
+) -> float:
+    """In how many directions neighbours agree: the sum of the shares.
+
+    Says without a label which units tell more of the items.
+    """
+    coordinates, item_weights = _some(coordinates, item_weights, MAX_COMPARED, rng)
+    return _agreement_map(coordinates, item_weights, N_ROUNDS_COMPARED)[1]
+
+
+def _agreement_map(
+    coordinates: Array, item_weights: Array, n_rounds: int
+) -> tuple[Array, float]:
+    """A factor of A_0, and the sum of the shares in its last round."""
     whitening = _whitening(coordinates, item_weights)
     white = coordinates @ whitening
-    mapped, factor = coordinates, np.eye(coordinates.shape[1])
-    for _ in range(N_ROUNDS):
-        factor = _agreement_map(white, mapped, item_weights)
+    mapped, factor, shares = coordinates, whitening, np.empty(0)
+    for _ in range(n_rounds):
+        shares, vectors = _agreement(white, mapped, item_weights)
+        factor = vectors * np.sqrt(equations.agreement_weights(shares))
         mapped = white @ factor
         unit = np.sqrt(2 * _total_variance(mapped, item_weights)) or 1.0
         factor, mapped = factor / unit, mapped / unit
-    factor = whitening @ factor
-    return np.asarray(factor @ factor.T)
+    return whitening @ factor, float(shares.sum())
+
+
+def _some(
+    coordinates: Array, item_weights: Array, limit: int, rng: np.random.RandomState
+) -> tuple[Array, Array]:
+    """All items, or so many of them drawn."""
+    if len(coordinates) <= limit:
+        return coordinates, item_weights
+    rows = rng.permutation(len(coordinates))[:limit]
+    return coordinates[rows], item_weights[rows]
 
 
 def _whitening(coordinates: Array, item_weights: Array) -> Array:
@@ -156,16 +185,18 @@ def _whitening(coordinates: Array, item_weights: Array) -> Array:
     return np.asarray(vectors / np.sqrt(values))
 
 
-def _agreement_map(white: Array, mapped: Array, item_weights: Array) -> Array:
-    """A factor of A_0 in the whitened coordinates; neighbours by `mapped`."""
+def _agreement(white: Array, mapped: Array, item_weights: Array) -> tuple[Array, Array]:
+    """Whitened directions, and the share of each that smoothing leaves.
+
+    Items are neighbours by `mapped`.
+    """
     walk = _neighbour_walk(mapped)
     smooth = white
     for _ in range(N_STEPS):
         smooth = walk @ smooth
     smooth = smooth - np.average(smooth, axis=0, weights=item_weights)
     shares, vectors = np.linalg.eigh((smooth * item_weights[:, None]).T @ smooth)
-    shares = np.clip(shares, 0.0, 1.0)
-    return np.asarray(vectors * np.sqrt(equations.agreement_weights(shares)))
+    return np.clip(shares, 0.0, 1.0), vectors
 
 
 def _neighbour_walk(mapped: Array) -> csr_array:

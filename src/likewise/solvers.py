@@ -43,6 +43,8 @@ class Solution:
     latent_mean: Array
     latent_variance: Array
     divergence: float
+    n_determined: float  # how many weights the pairs determine
+    squared_norm: float  # of the weights, less their prior mean
     posterior: Callable[[], MetricPosterior]  # built only for the last one
 
 
@@ -51,10 +53,6 @@ class Solver(Protocol):
 
     def solve(self, sites: Sites, precision: float) -> Solution:
         """Give the posterior of the sites."""
-        ...
-
-    def log_evidence(self, sites: Sites, precision: float) -> float:
-        """Log of the integral of prior times sites, up to a constant."""
         ...
 
     def start(self, precision: float) -> tuple[Array, Array]:
@@ -82,7 +80,8 @@ class WeightSolver:
     def solve(self, sites: Sites, precision: float) -> Solution:
         """See Solver."""
         features, prior = self.evidence.features, self.prior.with_precision(precision)
-        inverse, pull = self._normal_equations(sites, prior)
+        inverse = equations.posterior_precision(features, sites[0] / 2, prior.precision)
+        pull = equations.evidence_pull(features, -sites[1])
         covariance, log_determinant = _invert(inverse, len(features), precision)
         mean = equations.posterior_mean(covariance, prior.mean, prior.precision, pull)
         mean = self._nonnegative(mean, inverse, prior.precision * prior.mean + pull)
@@ -90,27 +89,15 @@ class WeightSolver:
         divergence = equations.gaussian_divergence(
             mean, covariance, log_determinant, prior.mean, prior.precision
         )
+        n_determined = len(mean) - precision * float(np.trace(covariance))
         return Solution(
             moments[0],
             np.maximum(moments[1], 0.0),
             divergence,
+            n_determined,
+            float(np.sum((mean - prior.mean) ** 2)),
             lambda: WeightPosterior(mean, covariance),
         )
-
-    def log_evidence(self, sites: Sites, precision: float) -> float:
-        """See Solver."""
-        prior = self.prior.with_precision(precision)
-        inverse, pull = self._normal_equations(sites, prior)
-        return _weight_evidence(inverse, prior.mean, prior.precision, pull)
-
-    def _normal_equations(
-        self, sites: Sites, prior: WeightPrior
-    ) -> tuple[Array, Array]:
-        features, (curvature, pull) = self.evidence.features, sites
-        inverse = equations.posterior_precision(
-            features, curvature / 2, prior.precision
-        )
-        return inverse, equations.evidence_pull(features, -pull)
 
     def _nonnegative(self, mean: Array, inverse: Array, pull: Array) -> Array:
         if (mean >= 0).all():
@@ -120,26 +107,6 @@ class WeightSolver:
         mean = equations.nonnegative_mean(inverse, pull, self._free)
         self._free = mean > 0
         return mean
-
-
-def _weight_evidence(
-    inverse: Array, prior_mean: Array, prior_precision: Array, pull: Array
-) -> float:
-    """Log integral of prior times sites, by completing the square."""
-    bracket = prior_precision * prior_mean + pull
-    try:
-        factor = np.linalg.cholesky(inverse)
-    except np.linalg.LinAlgError:
-        return -np.inf
-    return (
-        float(
-            bracket @ np.linalg.solve(inverse, bracket)
-            - prior_precision @ prior_mean**2
-            + np.sum(np.log(prior_precision))
-            - 2 * np.sum(np.log(np.diag(factor)))
-        )
-        / 2
-    )
 
 
 def _invert(inverse: Array, n_pairs: int, precision: float) -> tuple[Array, float]:
@@ -168,10 +135,13 @@ class PairSolver:
     prior: MatrixPrior
 
     def __post_init__(self) -> None:
-        gaps, unit = self.evidence.features, self.prior.with_precision(1.0)
+        gaps = self.evidence.features
         self._latent = self.prior.latent(gaps)
         self._free = np.asarray(gaps @ gaps.T) ** 2
-        self._fixed = unit.covariance(gaps, gaps, with_threshold=True) - self._free
+        deviations = [self.prior.threshold[1], self.prior.scale[1]]
+        plain = np.column_stack([np.ones(len(gaps)), self.prior.squared_distance(gaps)])
+        self._plain = plain * deviations
+        self._fixed = self._plain @ self._plain.T
 
     def start(self, precision: float) -> tuple[Array, Array]:
         """See Solver."""
@@ -180,37 +150,29 @@ class PairSolver:
 
     def solve(self, sites: Sites, precision: float) -> Solution:
         """See Solver."""
-        covariance = self._covariance(precision)
+        curvature, pull = sites
+        covariance = np.asarray(self._free / precision + self._fixed)
         alpha, root, log_determinant = equations.pair_posterior(
-            covariance, self._latent, *sites
+            covariance, self._latent, curvature, pull
         )
-        half = np.sqrt(sites[0])
-        known = np.linalg.solve(root, half[:, None] * covariance)
-        variance = np.diag(covariance) - np.einsum("ij,ij->j", known, known)
-        variance = np.maximum(variance, 0.0)
+        variance = equations.pair_variance(covariance, curvature, root)
         moved = covariance @ alpha
         divergence = equations.pair_divergence(
-            float(alpha @ moved), log_determinant, sites[0], variance
+            float(alpha @ moved), log_determinant, curvature, variance
         )
+        half = np.sqrt(curvature)
+        # tr B^-1 (B - I - W F W), F what threshold and scale add to the covariance.
+        known = root @ (half[:, None] * self._plain)
+        n_determined = len(half) - float(np.sum(root**2) + np.sum(known**2))
+        squared_norm = float(alpha @ self._free @ alpha) / precision**2
         return Solution(
             self._latent + moved,
             variance,
             divergence,
+            n_determined,
+            squared_norm,
             lambda: self._posterior(precision, alpha, root, half),
         )
-
-    def log_evidence(self, sites: Sites, precision: float) -> float:
-        """See Solver."""
-        curvature, pull = sites
-        covariance = self._covariance(precision)
-        alpha, _, log_determinant = equations.pair_posterior(
-            covariance, self._latent, curvature, pull
-        )
-        force = pull - curvature * self._latent
-        return float(force @ covariance @ alpha - log_determinant) / 2
-
-    def _covariance(self, precision: float) -> Array:
-        return np.asarray(self._free / precision + self._fixed)
 
     def _posterior(
         self, precision: float, alpha: Array, root: Array, half: Array
@@ -224,10 +186,7 @@ class PairSolver:
         parameters[0] += threshold
         parameters[1] += scale
         parameters[2:] += matrix_entries(free)
-        inverse_root = root
-        if len(root):
-            inverse_root = np.asarray(np.linalg.inv(root))
-        return PairPosterior(prior, parameters, gaps, inverse_root, half)
+        return PairPosterior(prior, parameters, gaps, root, half)
 
 
 @dataclass
@@ -249,28 +208,23 @@ class EntrySolver:
         """See Solver."""
         prior = self.prior.with_precision(precision)
         mean, firmness = prior.parameter_mean, 1 / prior.parameter_variance
-        inverse, pull = self._normal_equations(sites, firmness)
-        covariance, log_determinant = _invert(inverse, len(self._features), precision)
+        features = self._features
+        inverse = equations.posterior_precision(features, sites[0] / 2, firmness)
+        pull = equations.evidence_pull(features, -sites[1])
+        covariance, log_determinant = _invert(inverse, len(features), precision)
         parameters = equations.posterior_mean(covariance, mean, firmness, pull)
-        moments = equations.latent_moments(self._features, parameters, covariance)
+        moments = equations.latent_moments(features, parameters, covariance)
         divergence = equations.gaussian_divergence(
             parameters, covariance, log_determinant, mean, firmness
         )
+        free = slice(2, None)
+        n_free = len(mean) - 2
+        n_determined = n_free - precision * float(np.diag(covariance)[free].sum())
         return Solution(
             moments[0],
             np.maximum(moments[1], 0.0),
             divergence,
+            n_determined,
+            float(np.sum(parameters[free] ** 2)),
             lambda: EntryPosterior(prior, parameters, covariance),
         )
-
-    def log_evidence(self, sites: Sites, precision: float) -> float:
-        """See Solver."""
-        prior = self.prior.with_precision(precision)
-        firmness = 1 / prior.parameter_variance
-        inverse, pull = self._normal_equations(sites, firmness)
-        return _weight_evidence(inverse, prior.parameter_mean, firmness, pull)
-
-    def _normal_equations(self, sites: Sites, firmness: Array) -> tuple[Array, Array]:
-        curvature, pull = sites
-        inverse = equations.posterior_precision(self._features, curvature / 2, firmness)
-        return inverse, equations.evidence_pull(self._features, -pull)
