@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]
 
 # The metric is fitted from scratch when the answers have grown by this factor; in
 # between a fit starts from there, so that it depends on the answers only.
-GROWTH = 1.1
+GROWTH = 1.05
 
 
 class ActiveMetric:

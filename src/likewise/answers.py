@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.closure import DIFFERENT, SAME, UNSURE, Closure
+from likewise.pairs import pair_array
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -136,7 +137,7 @@ class AnswerLog:
     def known(self, rng: np.random.RandomState) -> KnownPairs:
         """Every pair answered or implied, with its label and source."""
         latest = self._latest()
-        pairs = np.array(list(latest), dtype=np.intp).reshape(-1, 2)
+        pairs = pair_array(latest)
         labels = np.array([a.label for a in latest.values()], dtype=np.int8)
         implied, follows = np.empty((0, 2), dtype=np.intp), labels[:0]
         if self.equivalence:
@@ -156,7 +157,7 @@ class AnswerLog:
         """Pairs that someone was unsure of not long ago."""
         recent = self._answers[-UNSURE_REST:]
         unsure = {(a.i, a.j) for a in recent if a.label == UNSURE}
-        return np.array(sorted(unsure), dtype=np.intp).reshape(-1, 2)
+        return pair_array(sorted(unsure))
 
     def settles(self, pair: Pairs) -> tuple[int, int]:
         """How many pairs "same" and "different" would settle; pair of shape (1, 2)."""
@@ -173,7 +174,7 @@ class AnswerLog:
         An annotator who flips a share e of the answers is believed as far as 1 - e.
         """
         latest = self._latest()
-        pairs = np.array(list(latest), dtype=np.intp).reshape(-1, 2)
+        pairs = pair_array(latest)
         labels = np.array([answer.label for answer in latest.values()], dtype=float)
         p_same = 0.5 + labels * (0.5 - self._flip_rate_of_each(latest))
         if not self.equivalence:

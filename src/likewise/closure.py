@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.pairs import pair_at
+from likewise.pairs import pair_array, pair_at
 
 Pairs = NDArray[np.intp]
 SAME, DIFFERENT, UNSURE = 1, -1, 0
@@ -145,7 +145,7 @@ class Closure:
 
     def is_answered(self, pairs: Pairs) -> NDArray[np.bool_]:
         """Tell which pairs have an answer of their own, shape (n_pairs,)."""
-        return _find(self._look().answered, self._pair_keys(pairs))[0]
+        return _find(np.sort(self._answered_keys()), self._pair_keys(pairs))[0]
 
     def components(self) -> Pairs:
         """Return the component of each item, shape (n_items,); equal means joined."""
@@ -337,11 +337,13 @@ class Closure:
         one, other = np.divmod(apart, self.n_items)
         opposed = np.bincount(one, size[other], self.n_items).astype(np.int64)
         first = np.searchsorted(apart, np.arange(self.n_items + 1) * self.n_items)
-        answered = np.array(list(self._answers), dtype=np.intp).reshape(-1, 2)
-        keys = self._pair_keys(answered)
+        keys = self._answered_keys()
         labels = np.fromiter(self._answers.values(), np.int8, len(keys))
         order = np.argsort(keys)
         return _Lookup(keys[order], labels[order], apart, first, size, opposed, clean)
+
+    def _answered_keys(self) -> NDArray[np.int64]:
+        return self._pair_keys(pair_array(self._answers))
 
     def _apart_keys(self, clean: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.array(

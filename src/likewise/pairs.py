@@ -4,6 +4,9 @@ A pair is two row numbers i < j, always beside the X they point into. Labels are
 +1 (same) and -1 (different).
 """
 
+from collections.abc import Collection
+from itertools import chain
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -145,6 +148,12 @@ def pair_at(number: NDArray[np.integer], n_items: int) -> Pairs:
     i = n_items - 2 - back
     j = n_items - 1 - (rest - back * (back + 1) // 2)
     return np.column_stack([i, j]).astype(np.intp)
+
+
+def pair_array(pairs: Collection[tuple[int, int]]) -> Pairs:
+    """Tuples of row numbers as an array of shape (n_pairs, 2)."""
+    rows = np.fromiter(chain.from_iterable(pairs), np.intp, 2 * len(pairs))
+    return rows.reshape(-1, 2)
 
 
 def pair_number(pairs: Pairs, n_items: int) -> NDArray[np.int64]:
