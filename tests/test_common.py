@@ -40,7 +40,8 @@ def test_pandas_in_and_pandas_out():
     out = metric.fit(X, y).transform(X)
 
     assert isinstance(out, pd.DataFrame)
-    assert list(out.columns[:2]) == ["bayesianmetric0", "bayesianmetric1"]
+    names = [f"bayesianmetric{k}" for k in range(metric.components_.shape[0])]
+    assert list(out.columns) == names
     plain = BayesianMetric(random_state=0).fit(X.to_numpy(), y)
     assert_allclose(out, plain.transform(X.to_numpy()))
 

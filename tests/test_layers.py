@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "pairs": {"errors"},
     "basis": {"equations", "errors"},
     "closure": {"errors", "pairs"},
-    "answers": {"errors", "closure"},
+    "answers": {"errors", "closure", "pairs"},
     "prior": {"basis", "equations", "errors"},
     "posterior": {"prior", "basis", "equations", "errors"},
     "solvers": {"prior", "posterior", "equations", "errors"},

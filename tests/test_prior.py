@@ -93,8 +93,8 @@ def test_prior_moments_are_those_of_draws(rng):
     """Mean and covariance of f under draws of threshold, scale and free matrix."""
     prior = MatrixPrior(np.array([1.5, 0.5]), 1.0, 2.0)
     gaps = rng.normal(size=(3, 2))
-    t = rng.normal(2, 4, 200_000)
-    s = rng.normal(4, 4, 200_000)
+    t = rng.normal(2, 2, 200_000)
+    s = rng.normal(5, 2.5, 200_000)
     free = rng.normal(size=(200_000, 3)) / np.sqrt(2)
     # Frobenius: an off-diagonal entry stands twice in the matrix.
     D = free[:, [0, 2, 2, 1]] * [1, 0.5**0.5, 0.5**0.5, 1]

@@ -40,7 +40,7 @@ class ActiveMetric:
     metric : BayesianMetric, optional
         How to learn; a copy is fitted.
     acquisition : str or callable
-        "batch", "random", "mean-entropy", "laplace-entropy", "entropy", "information",
+        "entropy", "random", "mean-entropy", "laplace-entropy", "information", "batch",
         or a function of (posterior, features) that gives a score for each pair.
     equivalence : bool
         Whether "same" is transitive: then answers imply others, and no pair is asked
@@ -67,7 +67,7 @@ class ActiveMetric:
         self,
         X: ArrayLike,
         metric: BayesianMetric | None = None,
-        acquisition: str | Acquisition = "batch",
+        acquisition: str | Acquisition = "entropy",
         *,
         equivalence: bool = True,
         candidates: ArrayLike | None = None,

@@ -48,7 +48,7 @@ FEW_ITEMS = 4
 # standardised first.
 CLEARLY_MORE = 1.2
 # fit(X, y) learns from all pairs of the items up to this many, then from a sample.
-MAX_PAIRS = 5000
+MAX_PAIRS = 2000
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     ) -> Self:
         """Learn from class labels: two items are "same" if their class is.
 
-        Every pair of items counts while there are at most 5,000; beyond that, a sample
+        Every pair of items counts while there are at most 2,000; beyond that, a sample
         of so many drawn by `random_state`, half of them same and half different (or
         all there are of one kind).
 

@@ -100,10 +100,12 @@ def infer(
 
 def centre_evidence(evidence: Evidence, prior: MatrixPrior, max_iter: int) -> float:
     """The evidence of the prior metric itself: scale and threshold, nothing free."""
-    squared = prior.squared_distance(evidence.features)
+    (threshold, deviation), (scale, spread) = prior.threshold, prior.scale
+    # In a unit in which both have one deviation, for the solver knows one only.
+    unit = deviation / spread
+    squared = prior.squared_distance(evidence.features) / unit
     features = np.column_stack([-np.ones(len(squared)), squared])
-    (threshold, deviation), (scale, _) = prior.threshold, prior.scale
-    plain = WeightPrior(np.array([threshold, scale]), np.ones(2))
+    plain = WeightPrior(np.array([threshold, scale * unit]), np.ones(2))
     told = Evidence(features, evidence.targets, evidence.weights)
     solver, firmness = WeightSolver(told, plain), 1 / deviation**2
     fit = _climb(solver, TIGHT, told, firmness, start=None, max_iter=max_iter, tol=1e-3)

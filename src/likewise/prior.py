@@ -44,8 +44,10 @@ class WeightPrior:
 class MatrixPrior:
     """Gaussian over the whole matrix: scale * centre + free matrix, and a threshold.
 
-    The scale of the centre and the threshold are left wide open; `precision` says how
-    firmly the free matrix is held at zero.
+    The scale of the centre is most likely positive, as a metric's must be; scale and
+    threshold have the means and deviations that had most evidence over twenty data
+    sets (docs/design-notes.md). `precision` says how firmly the free matrix is held at
+    zero.
     """
 
     centre: Array  # (n_basis,): the diagonal of A_0, which has nothing beside it
@@ -55,12 +57,12 @@ class MatrixPrior:
     @property
     def threshold(self) -> tuple[float, float]:
         """Mean and deviation of the threshold."""
-        return 2.0 * self.mean, 4.0
+        return 2.0 * self.mean, 2.0
 
     @property
     def scale(self) -> tuple[float, float]:
         """Mean and deviation of the scale of the centre."""
-        return 4.0 * self.mean, 4.0
+        return 5.0 * self.mean, 2.5
 
     def with_precision(self, precision: float) -> Self:
         """The same prior, held as firmly as `precision` says."""

@@ -51,7 +51,7 @@ def file_option(name: str, words: str) -> Callable[[Command], Command]:
     "--seed", type=click.IntRange(0, 2**31 - 1), help="Fixes all questions. [random]"
 )
 @click.option(
-    "--acquisition", default="batch", show_default=True, help="How pairs are chosen."
+    "--acquisition", default="entropy", show_default=True, help="How pairs are chosen."
 )
 @as_json
 def new(project: Path, is_json: bool, **options: Any) -> None:
