@@ -1,5 +1,7 @@
 """The posterior against the equations by hand, quadrature, and a sampler."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -290,9 +292,14 @@ def test_mackays_step_is_the_slope_of_the_bound_in_the_precision(rng):
     assert abs(expected) > 0.01
 
 
-def test_the_prior_metrics_own_evidence_is_an_integral_over_two_numbers(rng):
+@pytest.mark.parametrize("only_different", [False, True])
+def test_the_prior_metrics_own_evidence_is_an_integral_over_two_numbers(
+    rng, only_different
+):
     """Scale and threshold by quadrature; the bound is within 0.1 nats, from below."""
     evidence, prior = matrix_problem(rng)
+    if only_different:
+        evidence = replace(evidence, targets=np.full(60, -0.5))
     grid = np.linspace(-14, 18, 321)
     threshold, scale = np.meshgrid(grid, grid, indexing="ij")
     heights = norm.logpdf(threshold, *prior.threshold) + norm.logpdf(
@@ -360,10 +367,13 @@ def test_the_tight_bound_lies_between_jaakkolas_and_the_evidence(rng):
     assert fit.evidence[-1] + exact - loose < truth
 
 
-@pytest.mark.parametrize("kind", ["weights", "matrix"])
+@pytest.mark.parametrize("kind", ["weights", "matrix", "few"])
 def test_the_evidence_chooses_the_precision_that_a_grid_would(rng, kind):
     """The bound at the chosen precision is the best of a fine grid, nearly."""
-    if kind == "matrix":
+    if kind == "few":
+        evidence, prior = matrix_problem(rng, 30)
+        evidence = replace(evidence, targets=evidence.targets[::-1])
+    elif kind == "matrix":
         evidence, prior = matrix_problem(rng, 200)
     else:
         evidence, prior = make(rng, 200, [3.0, 6.0, 1.0]), unit_prior(3, 1.0)
@@ -374,8 +384,8 @@ def test_the_evidence_chooses_the_precision_that_a_grid_would(rng, kind):
 
     fit = infer(evidence, prior, None, max_iter=300, tol=1e-9)
 
-    assert fit.evidence[-1] > max(bounds) - 0.3
-    assert (np.diff(fit.evidence) > -1e-8).all() or kind == "weights"
+    assert fit.evidence[-1] > max(bounds) - 0.1
+    assert (np.diff(fit.evidence) > -1e-8).all()
 
 
 @pytest.mark.slow

@@ -117,8 +117,8 @@ def test_neighbours_agree_in_as_many_directions_as_clusters_show(rng):
     X = np.repeat(centres, 50, axis=0) + rng.normal(size=(200, 6))
     weights = np.ones(200)
 
-    clear = neighbour_agreement(X - X.mean(axis=0), weights, rng)
-    noise = neighbour_agreement(rng.normal(size=(200, 6)), weights, rng)
+    clear = neighbour_agreement(X - X.mean(axis=0), weights)
+    noise = neighbour_agreement(rng.normal(size=(200, 6)), weights)
 
     assert 2.5 < clear < 3.5
     assert noise < clear - 1

@@ -75,6 +75,9 @@ class ActiveMetric:
     ) -> None:
         self._model = BayesianMetric() if metric is None else clone(metric)
         self._model._check_parameters()
+        self._seed = int(check_random_state(random_state).randint(2**31 - 1))
+        if self._model.random_state is None:
+            self._model.set_params(random_state=self._seed)
         X = self._model._check_items(X, is_first=True)
         if len(X) < 2:
             raise InputError(f"'X' must have at least two rows. Got {len(X)} sample.")
@@ -82,7 +85,6 @@ class ActiveMetric:
         self._frames = self._model._frames(X, np.ones(len(X)))
         self._acquisition = acquisitions.find_acquisition(acquisition)
         self._candidates = _check_candidates(candidates, len(X))
-        self._seed = int(check_random_state(random_state).randint(2**31 - 1))
         self._log = AnswerLog(len(X), bool(equivalence))
         self._fits: dict[int, BayesianMetric] = {}
 
@@ -229,9 +231,10 @@ class ActiveMetric:
         return self._fits[n_answers]
 
     def _keep(self, n_answers: int, fitted: BayesianMetric) -> None:
-        """Keep a fit, and of the others only checkpoints and the newest."""
+        """Keep a fit, and of the others only checkpoints that are still of use."""
+        oldest = _checkpoint(int(n_answers / 1.5))
         for other in list(self._fits):
-            if _checkpoint(other) != other:
+            if other < oldest or _checkpoint(other) != other:
                 del self._fits[other]
         self._fits[n_answers] = fitted
 

@@ -145,7 +145,9 @@ class Closure:
 
     def is_answered(self, pairs: Pairs) -> NDArray[np.bool_]:
         """Tell which pairs have an answer of their own, shape (n_pairs,)."""
-        return _find(np.sort(self._answered_keys()), self._pair_keys(pairs))[0]
+        look = self._lookup
+        answered = np.sort(self._answered_keys()) if look is None else look.answered
+        return _find(answered, self._pair_keys(pairs))[0]
 
     def components(self) -> Pairs:
         """Return the component of each item, shape (n_items,); equal means joined."""

@@ -522,7 +522,7 @@ def evident_precision(n_determined: float, squared_norm: float) -> float:
     MacKay's step: where it leads to itself, the lower bound is stationary in delta.
     n = sum over weights of 1 - delta Sigma_ii.
     """
-    return max(n_determined, 0.0) / max(squared_norm, np.finfo(float).tiny)
+    return max(n_determined, 0.0) / max(squared_norm, 1e-290)
 
 
 # --- Beyond the paper: a prior from the unlabelled items --------------------------

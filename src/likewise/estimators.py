@@ -45,8 +45,8 @@ Pairs = NDArray[np.intp]
 # Below so many items for each basis vector neighbours may mean nothing.
 FEW_ITEMS = 4
 # Neighbours must agree in so many times more directions for features to be
-# standardised first.
-CLEARLY_MORE = 1.2
+# standardised first; at most so many items are compared.
+CLEARLY_MORE, MAX_COMPARED = 1.2, 2_000
 # fit(X, y) learns from all pairs of the items up to this many, then from a sample.
 MAX_PAIRS = 2000
 
@@ -85,7 +85,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     max_iter, tol : int, float
         Sweeps at most; the gain of the lower bound, relative, at which to stop.
     random_state : int, RandomState or None
-        Draws the pairs of `fit` where there are too many.
+        Draws pairs and items where there are too many: pairs in `fit` above 2,000,
+        items for the prior above 20,000, for the choice of units above 2,000.
 
     Attributes
     ----------
@@ -339,10 +340,10 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
         if _is_near(basis.directions, equal.directions):
             return basis
+        rng = check_random_state(self.random_state)
+        rows = rng.permutation(len(X))[:MAX_COMPARED]
         given, standard = (
-            neighbour_agreement(
-                each.project(X), item_weights, check_random_state(self.random_state)
-            )
+            neighbour_agreement(each.project(X[rows]), item_weights[rows])
             for each in (basis, equal)
         )
         return equal if standard > CLEARLY_MORE * given else basis
@@ -417,7 +418,6 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             frame.prior,
             None if given is None else float(given),
             start=start,
-            keeps_precision=start is not None,
             is_clipped=self.inference == "variational-clip",
             max_iter=self.max_iter,
             tol=self.tol,
@@ -459,6 +459,8 @@ def _is_near(directions: Array, others: Array) -> bool:
     """Whether two sets of directions are the same but for rounding."""
     if directions.shape != others.shape:
         return False
+    unit = np.abs(directions).max()
+    directions, others = directions / unit, others / unit
     metric, other = directions @ directions.T, others @ others.T
     return bool(np.abs(metric - other).max() <= 1e-6 * np.abs(metric).max())
 

@@ -70,7 +70,6 @@ def infer(
     precision: float | None,
     *,
     start: Fit | None = None,
-    keeps_precision: bool = False,
     is_clipped: bool = False,
     max_iter: int,
     tol: float,
@@ -80,18 +79,18 @@ def infer(
     Weights follow the paper, (9) to (11), with the mean held non-negative
     (`is_clipped`: by the paper's clip, which may lower the bound). The whole matrix
     takes the tight bound. `start` is a fit near the answer, for instance of fewer
-    pairs; `keeps_precision` holds on to the prior precision that it chose.
+    pairs; the prior precision that it chose is kept.
     """
     if len(evidence.targets) == 0:
         return _unmoved(prior, precision or FIRST_PRECISION)
     solver: Solver
     if isinstance(prior, WeightPrior):
-        solver = WeightSolver(evidence, prior, is_clipped)
+        solver = WeightSolver(evidence, prior, "clipped" if is_clipped else "held")
         bound = JAAKKOLA
     else:
         solver = matrix_solver(evidence, prior)
         bound = TIGHT
-    if precision is None and start is not None and keeps_precision:
+    if precision is None and start is not None:
         precision = start.prior_precision
     return _climb(
         solver, bound, evidence, precision, start=start, max_iter=max_iter, tol=tol
@@ -107,7 +106,7 @@ def centre_evidence(evidence: Evidence, prior: MatrixPrior, max_iter: int) -> fl
     features = np.column_stack([-np.ones(len(squared)), squared])
     plain = WeightPrior(np.array([threshold, scale * unit]), np.ones(2))
     told = Evidence(features, evidence.targets, evidence.weights)
-    solver, firmness = WeightSolver(told, plain), 1 / deviation**2
+    solver, firmness = WeightSolver(told, plain, sign="free"), 1 / deviation**2
     fit = _climb(solver, TIGHT, told, firmness, start=None, max_iter=max_iter, tol=1e-3)
     return float(fit.evidence[-1])
 
@@ -141,7 +140,7 @@ def _climb(
     rises by itself: elsewhere a step after which the bound would fall is shortened.
     """
     told = evidence.targets, evidence.weights
-    precision = given or (start.prior_precision if start else FIRST_PRECISION)
+    precision = given or FIRST_PRECISION
     if start is None:
         moments = solver.start(precision)
     else:
@@ -211,7 +210,9 @@ class PrecisionSearch:
         factor = 2.0 if not np.isfinite(slope) else -1 / min(slope, -1 / LONGEST_STEP)
         move = float(np.clip(place + factor * drift, low, high)) - place
         steep = solution.n_determined - precision * solution.squared_norm
-        hoped = abs(move * steep) / 4
+        # Without a secant, hope for the longest step: a gentle slope may go on far.
+        far = 1.0 if np.isfinite(slope) else LONGEST_STEP / 2
+        hoped = abs(move * steep) * far / 4
         self.goal = precision
         if hoped > max(gain, WORTHLESS):
             self.goal = float(np.exp(place + move))

@@ -24,8 +24,8 @@ N_ROUNDS = 6
 BLOCK_ROWS = 512
 # Whitening divides by variances; this share of their mean is added first.
 RIDGE = 0.1
-# Units are compared by the neighbours of at most so many items, in so many rounds.
-MAX_COMPARED, N_ROUNDS_COMPARED = 2_000, 2
+# Rounds after which units are compared by how far neighbours agree.
+N_ROUNDS_COMPARED = 2
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,9 @@ class WeightPrior:
 class MatrixPrior:
     """Gaussian over the whole matrix: scale * centre + free matrix, and a threshold.
 
-    The scale of the centre is most likely positive, as a metric's must be; scale and
-    threshold have the means and deviations that had most evidence over twenty data
-    sets (docs/design-notes.md). `precision` says how firmly the free matrix is held at
-    zero.
+    The scale of the centre is most likely positive, as a metric's must be; evidence
+    over eighteen data sets chose its mean and deviation, and the threshold's
+    (docs/design-notes.md). `precision` says how firmly the free matrix is held at zero.
     """
 
     centre: Array  # (n_basis,): the diagonal of A_0, which has nothing beside it
@@ -136,19 +135,18 @@ def unlabelled_metric(
     variance that is left. Neighbours are found in the plain coordinates first, then
     anew in the metric that came out.
     """
-    coordinates, item_weights = _some(coordinates, item_weights, MAX_ITEMS, rng)
+    if len(coordinates) > MAX_ITEMS:
+        rows = rng.permutation(len(coordinates))[:MAX_ITEMS]
+        coordinates, item_weights = coordinates[rows], item_weights[rows]
     factor, _ = _agreement_map(coordinates, item_weights, N_ROUNDS)
     return np.asarray(factor @ factor.T)
 
 
-def neighbour_agreement(
-    coordinates: Array, item_weights: Array, rng: np.random.RandomState
-) -> float:
+def neighbour_agreement(coordinates: Array, item_weights: Array) -> float:
     """In how many directions neighbours agree: the sum of the shares.
 
     Says without a label which units tell more of the items.
     """
-    coordinates, item_weights = _some(coordinates, item_weights, MAX_COMPARED, rng)
     return _agreement_map(coordinates, item_weights, N_ROUNDS_COMPARED)[1]
 
 
@@ -158,7 +156,7 @@ def _agreement_map(
     """A factor of A_0, and the sum of the shares in its last round."""
     whitening = _whitening(coordinates, item_weights)
     white = coordinates @ whitening
-    mapped, factor, shares = coordinates, whitening, np.empty(0)
+    mapped, factor, shares = coordinates, np.eye(len(whitening)), np.empty(0)
     for _ in range(n_rounds):
         shares, vectors = _agreement(white, mapped, item_weights)
         factor = vectors * np.sqrt(equations.agreement_weights(shares))
@@ -166,16 +164,6 @@ def _agreement_map(
         unit = np.sqrt(2 * _total_variance(mapped, item_weights)) or 1.0
         factor, mapped = factor / unit, mapped / unit
     return whitening @ factor, float(shares.sum())
-
-
-def _some(
-    coordinates: Array, item_weights: Array, limit: int, rng: np.random.RandomState
-) -> tuple[Array, Array]:
-    """All items, or so many of them drawn."""
-    if len(coordinates) <= limit:
-        return coordinates, item_weights
-    rows = rng.permutation(len(coordinates))[:limit]
-    return coordinates[rows], item_weights[rows]
 
 
 def _whitening(coordinates: Array, item_weights: Array) -> Array:
@@ -213,7 +201,7 @@ def _neighbour_walk(mapped: Array) -> csr_array:
         (np.ones(nearest.size), (starts, nearest.ravel())), shape=(n_items, n_items)
     )
     graph = graph.maximum(graph.T)
-    return csr_array(diags_array(1.0 / graph.sum(axis=1)) @ graph)
+    return csr_array(diags_array(1.0 / np.maximum(graph.sum(axis=1), 1.0)) @ graph)
 
 
 def _nearest(mapped: Array, n_neighbours: int) -> NDArray[np.intp]:

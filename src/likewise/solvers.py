@@ -66,7 +66,7 @@ class WeightSolver:
 
     evidence: Evidence
     prior: WeightPrior
-    is_clipped: bool = False
+    sign: str = "held"  # the mean: "held" >= 0, "clipped" at 0 as in the paper, "free"
 
     def __post_init__(self) -> None:
         self._free = np.ones(len(self.prior.mean), dtype=bool)
@@ -100,9 +100,9 @@ class WeightSolver:
         )
 
     def _nonnegative(self, mean: Array, inverse: Array, pull: Array) -> Array:
-        if (mean >= 0).all():
+        if self.sign == "free" or (mean >= 0).all():
             return mean
-        if self.is_clipped:
+        if self.sign == "clipped":
             return equations.clipped_mean(mean)
         mean = equations.nonnegative_mean(inverse, pull, self._free)
         self._free = mean > 0
