@@ -179,6 +179,23 @@ def test_active_asking_beats_random_asking(rng):
     assert np.mean(auc["information"]) > np.mean(auc["random"]) + 0.02
 
 
+def test_costly_scores_are_given_to_the_candidates_in_doubt_only(blobs, monkeypatch):
+    """Of 1,770 candidates the 50 nearest the threshold hold the best question."""
+    X, y = blobs
+    whole, short = (ActiveMetric(X, random_state=0) for _ in range(2))
+    told = all_pairs(60)[::40]
+    for learner in (whole, short):
+        learner.tell(told, answers(y, told))
+    asked = whole.ask(1)
+    monkeypatch.setattr(search, "SHORTLIST", 50)
+
+    assert_array_equal(short.ask(1), asked)
+    assert short.why(asked[0]).n_candidates <= 51
+    plain = ActiveMetric(X, BayesianMetric(basis="eigen"), random_state=0)
+    plain.tell(told, answers(y, told))
+    assert plain.why(asked[0]).n_candidates > 1000
+
+
 def test_implied_pairs_are_known_counted_and_never_asked(blobs):
     """a = b and b = c give a = c; a # d gives b # d and c # d."""
     X, _ = blobs

@@ -47,7 +47,8 @@ class ActiveMetric:
         whose answer is known or could follow from the rest of its batch.
     candidates : array of int, shape (n_pairs, 2), optional
         The pairs that may be asked; all pairs of items if not given. Where that is
-        more than 200,000, the 20,000 nearest the threshold are scored.
+        more than 200,000, the 3,000 nearest the threshold are scored; of the whole
+        matrix, which costs more, wherever there are more than 3,000.
     random_state : int, RandomState or None
         Breaks ties, and draws for "random".
 
@@ -286,7 +287,7 @@ class ActiveMetric:
     ) -> Pairs:
         is_open = self._is_open(excluded)
         if self._candidates is not None:
-            return self._candidates[is_open(self._candidates)]
+            return self._shortlist(self._candidates[is_open(self._candidates)])
         if self._acquisition is acquisitions.random:
             drawn = draw_pairs(len(self._X), search.SHORTLIST, rng)
             return drawn[is_open(drawn)]
@@ -297,6 +298,25 @@ class ActiveMetric:
             search.SHORTLIST,
             is_open,
         )
+
+    def _shortlist(self, candidates: Pairs) -> Pairs:
+        """The candidates, or those nearest the threshold where a score is costly.
+
+        The variance of f over the whole matrix costs as much as many means.
+        """
+        n_kept, metric = search.SHORTLIST, self._model
+        is_cheap = metric.basis != "full" or self._acquisition is acquisitions.random
+        if is_cheap or len(candidates) <= n_kept:
+            return candidates
+        metric = self.metric_
+        latent = search.map_features(
+            metric.posterior_.latent_mean,
+            metric.basis_,
+            metric._frame_used.coordinates,
+            candidates,
+        )
+        off = np.abs(latent - acquisitions.favourite(self._acquisition))
+        return candidates[np.sort(np.argpartition(off, n_kept)[:n_kept])]
 
     def _scores(self, candidates: Pairs) -> Array:
         metric = self.metric_

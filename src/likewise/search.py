@@ -23,7 +23,7 @@ BLOCK_SIZE = 2**19
 TILE = 724
 # Up to this many pairs every one is scored; beyond, those nearest the threshold.
 MAX_SCORED = 200_000
-SHORTLIST = 20_000
+SHORTLIST = 3_000
 
 
 def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
