@@ -1,4 +1,6 @@
-"""What do flipped answers cost, and does it stop in time? A pool of 50 items.
+"""How many answers are saved, what do flipped ones cost, does it stop in time?
+
+The paper's protocol: a pool of 50 items, 10 random answers, then 20 a round.
 
 Usage: LIKEWISE_DATA=folder python benchmarks/asking.py [n_repeats]
 """
@@ -15,12 +17,14 @@ from likewise.experiments.datasets import draw_items, prepare_source, read_sourc
 from likewise.experiments.protocol import draw_split, pairs_among
 
 N_FIRST, N_ROUND, N_ANSWERS, FLIPPED = 10, 20, 130, 0.1
+ROUNDS = range(N_FIRST, N_ANSWERS + 1, N_ROUND)
+AT_RANDOM = {"acquisition": "random", "equivalence": False}
 
 
 class Person:
     """Answers about the pairs of a pool, a share of them wrong."""
 
-    def __init__(self, source, seed, flipped=0.0):
+    def __init__(self, source, seed, flipped=0.0, **choices):
         self.X, self.y = draw_items(source, seed)
         split = draw_split(self.y, 50, seed)
         self.pairs, labels = pairs_among(split.labelled, self.y)
@@ -31,7 +35,7 @@ class Person:
         self.unseen, self.truth = pairs_among(split.test, self.y)
         model = BayesianMetric(random_state=0)
         self.learner = ActiveMetric(
-            self.X, model, candidates=self.pairs, random_state=seed
+            self.X, model, candidates=self.pairs, random_state=seed, **choices
         )
 
     def answer(self, pairs):
@@ -45,14 +49,25 @@ class Person:
         return roc_auc_score(self.truth > 0, -distance)
 
 
-def final_auc(source, seed, flipped):
-    """AUC after all answers of the paper's protocol."""
-    person = Person(source, seed, flipped)
+def curve(source, seed, flipped=0.0, **choices):
+    """AUC after each round."""
+    person = Person(source, seed, flipped, **choices)
     rng = np.random.default_rng(seed)
     person.answer(person.pairs[rng.choice(len(person.pairs), N_FIRST, replace=False)])
-    for _ in range(N_FIRST, N_ANSWERS, N_ROUND):
+    reached = [person.auc()]
+    for _ in ROUNDS[1:]:
         person.answer(person.learner.ask(N_ROUND))
-    return person.auc()
+        reached.append(person.auc())
+    return reached
+
+
+def answers_needed(values, goal):
+    """Where a curve first reaches a goal, between rounds on a straight line."""
+    reached = np.flatnonzero(values >= goal)
+    if len(reached) == 0:
+        return np.inf
+    k = reached[0]
+    return np.interp(goal, values[: k + 1][-2:], ROUNDS[: k + 1][-2:])
 
 
 def stopping(source, seed):
@@ -72,12 +87,18 @@ def main():
         for name in ("isolet", "corel"):
             source = read_source(prepare_source(name, Path(folder)))
             seeds = range(n_repeats)
-            clean, flipped = (
-                np.mean([final_auc(source, seed, share) for seed in seeds])
-                for share in (0.0, FLIPPED)
+            random, clean, flipped = (
+                np.mean([curve(source, seed, **how) for seed in seeds], axis=0)
+                for how in (AT_RANDOM, {}, {"flipped": FLIPPED})
             )
-            print(f"{name}: AUC {clean:.3f}, with one answer in ten flipped", end=" ")
-            print(f"{flipped:.3f} ({flipped - clean:+.3f})")
+            needed = answers_needed(clean, random[-1])
+            print(f"{name}: {needed:.0f} answers reach what {N_ANSWERS} at random do")
+            print(f"    at random {np.round(random, 3)}")
+            print(f"    likewise  {np.round(clean, 3)}")
+            print(
+                f"{name}: AUC {clean[-1]:.3f}, with one answer in ten flipped", end=" "
+            )
+            print(f"{flipped[-1]:.3f} ({flipped[-1] - clean[-1]:+.3f})")
             gains, shares = np.array([stopping(source, seed) for seed in seeds]).T
             print(f"{name}: stops after {shares.mean():.0%} of the pool", end=" ")
             print(f"(most {shares.max():.0%}); AUC there, less the end's:", end=" ")

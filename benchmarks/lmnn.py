@@ -5,10 +5,10 @@ Usage: make peers; LIKEWISE_DATA=folder python benchmarks/lmnn.py
 
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+from speed import best
 
 from likewise import BayesianMetric
 from likewise.experiments import peers
@@ -29,17 +29,6 @@ print(min(times))
 """
 
 
-def shortest(action, repeats=5):
-    """The shortest time of several runs, after one to warm up."""
-    action()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def main():
     with tempfile.TemporaryDirectory() as folder:
         X, y = draw_items(read_source(prepare_source("isolet", Path(folder))), 0)
@@ -52,8 +41,8 @@ def main():
     metric, rows = BayesianMetric(random_state=0), np.sort(split.labelled)
     few = np.searchsorted(rows, pairs)
     for what, ours in {
-        "the 30 letters": shortest(lambda: metric.fit_pairs(X[rows], few, labels)),
-        "all 1,000 items, for the prior": shortest(
+        "the 30 letters": best(lambda: metric.fit_pairs(X[rows], few, labels)),
+        "all 1,000 items, for the prior": best(
             lambda: metric.fit_pairs(X, pairs, labels)
         ),
     }.items():

@@ -304,9 +304,8 @@ class ActiveMetric:
 
         The variance of f over the whole matrix costs as much as many means.
         """
-        n_kept, metric = search.SHORTLIST, self._model
-        is_cheap = metric.basis != "full" or self._acquisition is acquisitions.random
-        if is_cheap or len(candidates) <= n_kept:
+        n_kept, is_random = search.SHORTLIST, self._acquisition is acquisitions.random
+        if self._model.basis != "full" or is_random or len(candidates) <= n_kept:
             return candidates
         metric = self.metric_
         latent = search.map_features(

@@ -50,10 +50,14 @@ def test_resuming_gives_the_same_file(tmp_path, n_kept):
 
 
 def test_a_finished_cell_is_not_run_again(tmp_path):
-    """The second time there is no work."""
-    run_cells(experiment(tmp_path / "x.csv"), CELLS, n_jobs=1)
+    """The second time there is no work, and nothing is written."""
+    path = tmp_path / "x.csv"
+    run_cells(experiment(path), CELLS, n_jobs=1)
+    before = path.read_text()
 
-    run_cells(experiment(tmp_path / "x.csv", work=pytest.fail), CELLS, n_jobs=1)
+    run_cells(experiment(path, work=pytest.fail), CELLS, n_jobs=1)
+
+    assert path.read_text() == before
 
 
 def test_more_repeats_are_added_at_the_end(tmp_path):
