@@ -394,12 +394,32 @@ def test_variances_of_pairs_hold_for_sites_of_any_strength(rng):
     assert_allclose(variance, np.diag(plain), rtol=1e-6)
 
 
-def test_the_evident_precision_is_that_of_known_weights(rng):
-    """Weights that are all determined: one over their mean square."""
-    weights = rng.normal(0, 2.0, 10_000)
+def test_nothing_speaks_for_another_precision_than_that_of_known_weights(rng):
+    """All weights determined, drawn at precision 4: the slope in log delta is zero."""
+    weights = rng.normal(size=10_000) / 2
 
-    precision = equations.evident_precision(10_000, float(weights @ weights))
+    more, less = equations.precision_slope(
+        np.array([10_000.0]),
+        np.array([weights @ weights]),
+        np.array([4.0]),
+        np.zeros(1),
+    )
 
-    assert_allclose(precision, 1 / 4, rtol=0.05)
-    assert equations.evident_precision(-1e-9, 1.0) == 0
-    assert np.isfinite(equations.evident_precision(0.0, 0.0))
+    assert_allclose(more, less, rtol=0.05)
+
+
+def test_a_prior_of_the_precision_pulls_towards_its_centre():
+    """Above the centre it speaks for less, below for more, as a normal density does."""
+    log_delta, h = np.log(3.0), 1e-5
+    centre, spread = np.log(0.5), 0.7
+
+    def log_density(x):
+        return -((x - centre) ** 2) / (2 * spread**2)
+
+    slope = (log_density(log_delta + h) - log_density(log_delta - h)) / (2 * h)
+    off = np.array([(log_delta - centre) / spread**2])
+    nothing = np.zeros(1)
+    more, less = equations.precision_slope(nothing, nothing, nothing, off)
+    assert_allclose((more - less) / 2, slope)
+    less, more = equations.precision_slope(nothing, nothing, nothing, -off)
+    assert_allclose((more - less) / 2, slope)

@@ -9,20 +9,25 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logsumexp
 from scipy.stats import norm
 
-from likewise import equations
+from likewise import equations, inference
 from likewise.errors import InferenceError
 from likewise.inference import Fit, centre_evidence, infer, maximise_likelihood
 from likewise.posterior import WeightPosterior, parameter_features
 from likewise.prior import MatrixPrior, WeightPrior
-from likewise.solvers import EntrySolver, Evidence, PairSolver
+from likewise.solvers import EntrySolver, Evidence, PairSolver, matrix_solver
 from tests.samplers import elliptical_slice
+
+
+def apart(n_pairs):
+    """Pairs that share no item."""
+    return np.arange(2 * n_pairs).reshape(n_pairs, 2)
 
 
 def make(rng, n_pairs, weights):
     """Pairs labelled by a known metric, as evidence."""
     features = equations.pair_features(rng.normal(size=(n_pairs, len(weights) - 1)))
     labels = np.where(rng.uniform(size=n_pairs) < expit(-features @ weights), 1.0, -1.0)
-    return Evidence(features, labels / 2, np.ones(n_pairs))
+    return Evidence(features, labels / 2, np.ones(n_pairs), apart(n_pairs))
 
 
 def unit_prior(n_weights, precision):
@@ -182,8 +187,8 @@ def test_weights_count_like_repeated_pairs(rng):
     """A pair of weight two is two pairs; of weight zero, none."""
     evidence = make(rng, 30, [2.0, 1.0, 3.0])
     times = rng.randint(0, 4, 30)
-    weighted = Evidence(
-        evidence.features, evidence.targets * times, times.astype(float)
+    weighted = replace(
+        evidence, targets=evidence.targets * times, weights=times.astype(float)
     )
     repeated = Evidence(
         *(np.repeat(part, times, axis=0) for part in vars(evidence).values())
@@ -201,7 +206,7 @@ def test_a_soft_label_of_a_half_pulls_neither_way(rng):
     features = np.array([[-1.0, 1.0]])
     prior = unit_prior(2, 0.5)
 
-    fit = tight(Evidence(features, np.zeros(1), np.ones(1)), prior)
+    fit = tight(Evidence(features, np.zeros(1), np.ones(1), apart(1)), prior)
 
     assert_allclose(fit.posterior.mean, [1, 1], atol=1e-9)
     assert fit.posterior.latent(features)[1] < 4
@@ -229,7 +234,7 @@ def test_the_prior_is_the_posterior_of_no_pairs():
     """Nothing told, nothing learned."""
     prior = unit_prior(3, 4.0)
 
-    fit = tight(Evidence(np.empty((0, 3)), np.empty(0), np.empty(0)), prior)
+    fit = tight(Evidence(np.empty((0, 3)), np.empty(0), np.empty(0), apart(0)), prior)
 
     assert_allclose(fit.posterior.mean, 1)
     assert_allclose(fit.posterior.covariance, np.eye(3) / 4)
@@ -238,58 +243,120 @@ def test_the_prior_is_the_posterior_of_no_pairs():
 def test_a_prior_too_weak_for_the_arithmetic_says_what_to_raise():
     """The matrix is singular to rounding: name the parameter and its value."""
     features = np.array([[-1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]])
-    evidence = Evidence(features, np.array([0.5, -0.5]), np.ones(2))
-    start = Fit(WeightPosterior(np.ones(3), np.eye(3)), np.zeros(1), 1e-300)
+    evidence = Evidence(features, np.array([0.5, -0.5]), np.ones(2), apart(2))
+    start = Fit(WeightPosterior(np.ones(3), np.eye(3)), np.zeros(1), np.array([1e-300]))
 
     with pytest.raises(InferenceError, match="Raise 'prior_precision' .now 1e-300"):
         infer(evidence, unit_prior(3, 1.0), 1e-300, start=start, max_iter=5, tol=0)
 
 
-def matrix_problem(rng, n_pairs=60, n_basis=3):
-    """Pairs labelled by a metric that is not diagonal, and a prior."""
-    gaps = rng.normal(size=(n_pairs, n_basis))
-    A = np.array([[3.0, -2.0, 0.0], [-2.0, 3.0, 0.0], [0.0, 0.0, 0.1]])
-    latent = np.einsum("ij,jk,ik->i", gaps, A, gaps) - 3
-    labels = np.where(rng.uniform(size=n_pairs) < expit(-latent), 1.0, -1.0)
+def matrix_problem(rng, n_pairs=60, n_basis=3, n_items=None, item_noise=0.0):
+    """Pairs labelled by a metric that is not diagonal, and a prior.
+
+    With `n_items` the pairs share items, which lie a little off their features.
+    """
     prior = MatrixPrior(np.array([1.5, 1.0, 0.2]), 1.0, 1.0)
-    return Evidence(gaps, labels / 2, np.ones(n_pairs)), prior
+    if n_items is None:
+        gaps, pairs = rng.normal(size=(n_pairs, n_basis)), apart(n_pairs)
+        off = np.zeros(n_pairs)
+    else:
+        pairs = np.sort(np.argsort(rng.uniform(size=(n_pairs, n_items)))[:, :2])
+        items = rng.normal(size=(n_items, n_basis))
+        gaps = items[pairs[:, 0]] - items[pairs[:, 1]]
+        off = rng.normal(size=(n_items, n_basis)) * np.sqrt(item_noise * prior.centre)
+        off = np.einsum("ij,ij->i", off[pairs[:, 0]] - off[pairs[:, 1]], gaps)
+    A = np.array([[3.0, -2.0, 0.0], [-2.0, 3.0, 0.0], [0.0, 0.0, 0.1]])
+    latent = np.einsum("ij,jk,ik->i", gaps, A, gaps) + off - 3
+    labels = np.where(rng.uniform(size=n_pairs) < expit(-latent), 1.0, -1.0)
+    return Evidence(gaps, labels / 2, np.ones(n_pairs), pairs), prior
 
 
-@pytest.mark.parametrize("precision", [0.01, 0.3, 10.0])
-def test_pairs_and_entries_are_two_ways_to_one_answer(rng, precision):
+@pytest.mark.parametrize("precisions", [[0.01], [0.3], [10.0], [0.3, 2.0], [5.0, 0.4]])
+def test_pairs_and_entries_are_two_ways_to_one_answer(rng, precisions):
     """Sites, bound, moments and evidence of the two solvers agree."""
-    evidence, prior = matrix_problem(rng)
+    evidence, prior = matrix_problem(rng, n_items=20)
     sites = rng.uniform(0.05, 0.25, 60), -evidence.targets
-    one, other = PairSolver(evidence, prior), EntrySolver(evidence, prior)
+    precisions, has_places = np.array(precisions), len(precisions) > 1
+    one = PairSolver(evidence, prior, has_places)
+    other = EntrySolver(evidence, prior, has_places)
 
-    by_pair, by_entry = (each.solve(sites, precision) for each in (one, other))
+    by_pair, by_entry = (each.solve(sites, precisions) for each in (one, other))
 
     assert_allclose(by_pair.latent_mean, by_entry.latent_mean, atol=1e-8)
     assert_allclose(by_pair.latent_variance, by_entry.latent_variance, atol=1e-8)
     assert_allclose(by_pair.divergence, by_entry.divergence, atol=1e-8)
-    assert_allclose(one.start(precision), other.start(precision), atol=1e-10)
-    assert_allclose(by_pair.n_determined, by_entry.n_determined, atol=1e-8)
-    assert_allclose(by_pair.squared_norm, by_entry.squared_norm, atol=1e-8)
+    assert_allclose(one.start(precisions), other.start(precisions), atol=1e-10)
+    assert_allclose(by_pair.determined(), by_entry.determined(), atol=1e-8)
+    beliefs = [solution.posterior() for solution in (by_pair, by_entry)]
+    assert_allclose(beliefs[0].parameters, beliefs[1].parameters, atol=1e-8)
+    new = rng.normal(size=(5, 3))
+    assert_allclose(beliefs[0].latent(new), beliefs[1].latent(new), atol=1e-8)
 
 
-def test_mackays_step_is_the_slope_of_the_bound_in_the_precision(rng):
-    """(n - delta |D|^2) / 2 against the bound fitted on either side of delta."""
-    evidence, prior = matrix_problem(rng)
-    solver = PairSolver(evidence, prior)
+def test_the_smaller_side_is_chosen(rng):
+    """Eight parameters; with twenty items' places sixty more."""
+    few, prior = matrix_problem(rng, 8)
+    many, _ = matrix_problem(rng, 60, n_items=20)
 
-    def bound(precision):
-        return infer(evidence, prior, precision, max_iter=500, tol=1e-14).evidence[-1]
+    assert isinstance(matrix_solver(few, prior, with_places=False), PairSolver)
+    assert isinstance(matrix_solver(many, prior, with_places=False), EntrySolver)
+    assert isinstance(matrix_solver(many, prior, with_places=True), PairSolver)
 
-    fit = infer(evidence, prior, 0.3, max_iter=500, tol=1e-14)
-    sites = equations.tight_sites(
-        evidence.targets, evidence.weights, *fit.posterior.latent(evidence.features)
-    )
-    solution = solver.solve(sites, 0.3)
 
-    slope = (bound(0.3 * np.exp(1e-3)) - bound(0.3 * np.exp(-1e-3))) / 2e-3
-    expected = (solution.n_determined - 0.3 * solution.squared_norm) / 2
-    assert_allclose(slope, expected, atol=1e-3)
-    assert abs(expected) > 0.01
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_precisions_slope_is_that_of_the_bound(rng, which):
+    """(n - delta |D|^2) / 2 against the bound fitted on either side."""
+    evidence, prior = matrix_problem(rng, n_items=12, item_noise=3.0)
+    at = np.array([0.3, 0.5])
+
+    def fit(precisions):
+        return infer(
+            evidence,
+            prior,
+            precisions[0],
+            item_noise=1 / precisions[1],
+            max_iter=500,
+            tol=1e-14,
+        )
+
+    solver = PairSolver(evidence, prior, with_places=True)
+    told = evidence.targets, evidence.weights
+    sites = equations.jaakkola_sites(*told, *solver.start(at))
+    for _ in range(300):  # damped, or it swings
+        solution = solver.solve(sites, at)
+        moments = solution.latent_mean, solution.latent_variance
+        wanted = equations.tight_sites(*told, *moments)
+        sites = tuple(0.7 * s + 0.3 * w for s, w in zip(sites, wanted, strict=True))
+    move = np.exp(1e-3 * np.eye(2)[which])
+
+    slope = (fit(at * move).evidence[-1] - fit(at / move).evidence[-1]) / 2e-3
+    more, less = equations.precision_slope(*solution.determined(), at, np.zeros(2))
+    assert_allclose(slope, ((more - less) / 2)[which], atol=2e-3)
+    assert abs(slope) > 0.01
+
+
+def test_items_out_of_place_are_noticed(rng):
+    """Where items lie off their features the evidence finds noise, elsewhere none."""
+    noisy, prior = matrix_problem(rng, 600, n_items=40, item_noise=3.0)
+    plain, _ = matrix_problem(rng, 600, n_items=40, item_noise=0.0)
+
+    fits = [
+        infer(evidence, prior, 0.3, item_noise=None, max_iter=100, tol=1e-6)
+        for evidence in (noisy, plain)
+    ]
+
+    assert fits[0].item_noise > 1.0
+    assert fits[1].item_noise < 0.2
+
+
+def test_above_so_many_pairs_items_lie_where_their_features_say(rng, monkeypatch):
+    """Their number would decide how long a fit takes."""
+    monkeypatch.setattr(inference, "MAX_PLACED", 59)
+    evidence, prior = matrix_problem(rng, n_items=20)
+
+    fit = infer(evidence, prior, 0.3, item_noise=None, max_iter=100, tol=1e-6)
+
+    assert fit.item_noise == 0
 
 
 @pytest.mark.parametrize("only_different", [False, True])
@@ -320,7 +387,7 @@ def test_the_tight_posterior_is_a_maximum_of_its_bound(rng):
     evidence, prior = matrix_problem(rng, 40)
     fit = infer(evidence, prior, 0.5, max_iter=500, tol=1e-13)
     features = parameter_features(prior, evidence.features)
-    held = prior.with_precision(0.5)
+    held = prior.with_precisions(np.array([0.5]))
     firmness = 1 / held.parameter_variance
     covariance = fit.posterior._parameter_covariance()
 
@@ -369,7 +436,10 @@ def test_the_tight_bound_lies_between_jaakkolas_and_the_evidence(rng):
 
 @pytest.mark.parametrize("kind", ["weights", "matrix", "few"])
 def test_the_evidence_chooses_the_precision_that_a_grid_would(rng, kind):
-    """The bound at the chosen precision is the best of a fine grid, nearly."""
+    """The bound at the chosen precision is the best of a fine grid, nearly.
+
+    For the whole matrix delta's own prior, less its height at the centre, counts too.
+    """
     if kind == "few":
         evidence, prior = matrix_problem(rng, 30)
         evidence = replace(evidence, targets=evidence.targets[::-1])
@@ -378,33 +448,45 @@ def test_the_evidence_chooses_the_precision_that_a_grid_would(rng, kind):
     else:
         evidence, prior = make(rng, 200, [3.0, 6.0, 1.0]), unit_prior(3, 1.0)
     grid = np.geomspace(1e-3, 1e3, 25)
-    bounds = [
-        infer(evidence, prior, p, max_iter=300, tol=1e-9).evidence[-1] for p in grid
-    ]
+    bounds = np.array(
+        [infer(evidence, prior, p, max_iter=300, tol=1e-9).evidence[-1] for p in grid]
+    )
+    if kind != "weights":
+        bounds -= (np.log10(grid) + 1) ** 2 / 2
 
     fit = infer(evidence, prior, None, max_iter=300, tol=1e-9)
 
-    assert fit.evidence[-1] > max(bounds) - 0.1
+    assert fit.evidence[-1] > max(bounds) - 0.2
     assert (np.diff(fit.evidence) > -1e-8).all()
 
 
 @pytest.mark.slow
-def test_the_whole_matrix_agrees_with_a_sampler(rng, capsys):
-    """P(same) of 500 pairs: on average within 0.02 of a long exact run."""
-    evidence, prior = matrix_problem(rng, 80)
-    held = prior.with_precision(0.3)
-    features = parameter_features(prior, evidence.features)
+@pytest.mark.parametrize("item_noise", [0.0, 1.0])
+def test_the_whole_matrix_agrees_with_a_sampler(rng, capsys, item_noise):
+    """P(same) of 500 pairs: on average within 0.02 of a long exact run.
+
+    The sampler draws the places of the items too, those of unseen ones afresh.
+    """
+    evidence, prior = matrix_problem(rng, 80, n_items=25, item_noise=item_noise)
+    held = prior.with_precisions(np.array([0.3]))
+    places = prior.place_features(evidence.features, evidence.pairs)
+    features = np.column_stack(
+        [parameter_features(prior, evidence.features), places * np.sqrt(item_noise)]
+    )
     unseen = rng.normal(size=(500, 3))
     draws = elliptical_slice(
         lambda w: equations.log_likelihood(2 * evidence.targets, features @ w),
-        held.parameter_mean,
-        np.sqrt(held.parameter_variance),
+        np.r_[held.parameter_mean, np.zeros(places.shape[1])],
+        np.sqrt(np.r_[held.parameter_variance, np.ones(places.shape[1])]),
         40_000,
         rng,
-    )
-    truth = expit(-parameter_features(prior, unseen) @ draws.T).mean(axis=1)
+    )[:, : len(held.parameter_mean)]
+    latent = parameter_features(prior, unseen) @ draws.T
+    off = np.sqrt(2 * item_noise * prior.squared_distance(unseen))
+    latent += off[:, None] * rng.normal(size=latent.shape)
+    truth = expit(-latent).mean(axis=1)
 
-    fit = infer(evidence, prior, 0.3, max_iter=500, tol=1e-10)
+    fit = infer(evidence, prior, 0.3, item_noise=item_noise, max_iter=500, tol=1e-10)
     p_same = fit.posterior.probability_same(unseen)
 
     difference = np.abs(p_same - truth).mean()

@@ -67,11 +67,11 @@ def matrix_posteriors(rng):
     """The whole matrix by few pairs' way and by many pairs' way, same evidence."""
     gaps = rng.normal(size=(12, 3)) / 2
     labels = np.where(rng.uniform(size=12) < 0.5, 1.0, -1.0)
-    evidence = Evidence(gaps, labels / 2, np.ones(12))
+    evidence = Evidence(gaps, labels / 2, np.ones(12), np.arange(24).reshape(12, 2))
     prior = MatrixPrior(np.array([1.5, 1.0, 0.2]), 1.0, 1.0)
     sites = np.full(12, 0.2), -labels / 2
     return [
-        kind(evidence, prior).solve(sites, 0.3).posterior()
+        kind(evidence, prior).solve(sites, np.array([0.3])).posterior()
         for kind in (PairSolver, EntrySolver)
     ]
 

@@ -122,3 +122,20 @@ def test_neighbours_agree_in_as_many_directions_as_clusters_show(rng):
 
     assert 2.5 < clear < 3.5
     assert noise < clear - 1
+
+
+def test_places_move_f_of_the_pairs_that_share_an_item(rng):
+    """Covariance and variance against draws of the items' places; two equal ways."""
+    prior = MatrixPrior(np.array([1.5, 0.5]), 1.0, 2.0, item_noise=0.7)
+    items = rng.normal(size=(5, 2))
+    pairs = np.array([[0, 1], [0, 2], [1, 2], [2, 3], [3, 4]])
+    gaps = items[pairs[:, 0]] - items[pairs[:, 1]]
+    places = rng.normal(size=(200_000, 5, 2)) * np.sqrt(prior.centre)
+    f = np.einsum("nij,ij->ni", places[:, pairs[:, 0]] - places[:, pairs[:, 1]], gaps)
+
+    covariance = prior.place_covariance(gaps, pairs)
+
+    assert_allclose(covariance, np.cov(f.T), rtol=0.03, atol=0.05)
+    features = prior.place_features(gaps, pairs)
+    assert_allclose(features @ features.T, covariance, atol=1e-12)
+    assert_allclose(prior.place_variance(gaps), 0.7 * np.diag(covariance))

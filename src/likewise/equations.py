@@ -141,7 +141,7 @@ def inverse_root(matrix: Array) -> tuple[Array, float]:
 def _lower_inverse(factor: Array) -> Array:
     """Inverse of a lower triangle by halves: all of it is matrix products."""
     size = len(factor)
-    if size <= 96:
+    if size <= 64:
         return np.tril(np.linalg.inv(factor))
     half = size // 2
     first, second = _lower_inverse(factor[:half, :half]), factor[half:, half:]
@@ -516,13 +516,19 @@ def pair_divergence(
 # --- Beyond the paper: the evidence chooses delta ----------------------------------
 
 
-def evident_precision(n_determined: float, squared_norm: float) -> float:
-    """Delta = n / |gamma - gamma_0|^2, n the weights that the pairs determine.
+def precision_slope(
+    n_determined: Array, squared_norm: Array, precision: Array, off: Array
+) -> tuple[Array, Array]:
+    """Twice what speaks for more and for less precision; the difference is the slope.
 
-    MacKay's step: where it leads to itself, the lower bound is stationary in delta.
-    n = sum over weights of 1 - delta Sigma_ii.
+    The slope of the lower bound in log delta is (n - delta |gamma - gamma_0|^2) / 2, n
+    the weights that the pairs determine: the sum over weights of 1 - delta Sigma_ii.
+    A normal prior of log delta adds -off, in units of its variance.
     """
-    return max(n_determined, 0.0) / max(squared_norm, 1e-290)
+    return (
+        np.maximum(n_determined, 0.0) + 2 * np.maximum(-off, 0.0),
+        precision * squared_norm + 2 * np.maximum(off, 0.0),
+    )
 
 
 # --- Beyond the paper: a prior from the unlabelled items --------------------------

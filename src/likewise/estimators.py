@@ -48,7 +48,7 @@ FEW_ITEMS = 4
 # standardised first; at most so many items are compared.
 CLEARLY_MORE, MAX_COMPARED = 1.2, 2_000
 # fit(X, y) learns from all pairs of the items up to this many, then from a sample.
-MAX_PAIRS = 2000
+MAX_PAIRS = 1500
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,16 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         to a mean square of 1.
     prior_precision : "evidence" or float
         delta, how firmly the prior is held; by default the lower bound chooses it.
+    item_noise : "evidence" or float
+        How far items may lie from where their features say, as a variance; "full"
+        only, and up to 1,500 pairs. By default the lower bound chooses it.
     inference : {"variational", "variational-clip", "mle"}
         The variational posterior; the paper's with its mean clipped at zero; the
         non-Bayesian baseline of its section 5.2. "full" takes the first only.
     max_iter, tol : int, float
         Sweeps at most; the gain of the lower bound, relative, at which to stop.
     random_state : int, RandomState or None
-        Draws pairs and items where there are too many: pairs in `fit` above 2,000,
+        Draws pairs and items where there are too many: pairs in `fit` above 1,500,
         items for the prior above 20,000, for the choice of units above 2,000.
 
     Attributes
@@ -98,6 +101,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         The belief about threshold and weights.
     prior_precision_ : float
         delta as given or chosen.
+    item_noise_ : float
+        The items' noise as given or chosen; 0 where there is none.
     evidence_ : array of shape (n_iter_,)
         The lower bound of the log evidence after each sweep.
     n_iter_ : int
@@ -121,9 +126,10 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         prior: str = "unlabelled",
         prior_mean: float = 1.0,
         prior_precision: float | str = "evidence",
+        item_noise: float | str = "evidence",
         inference: str = "variational",
         max_iter: int = 100,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         random_state: Any = None,
     ) -> None:
         self.basis = basis
@@ -131,6 +137,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.prior = prior
         self.prior_mean = prior_mean
         self.prior_precision = prior_precision
+        self.item_noise = item_noise
         self.inference = inference
         self.max_iter = max_iter
         self.tol = tol
@@ -180,7 +187,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     ) -> Self:
         """Learn from class labels: two items are "same" if their class is.
 
-        Every pair of items counts while there are at most 2,000; beyond that, a sample
+        Every pair of items counts while there are at most 1,500; beyond that, a sample
         of so many drawn by `random_state`, half of them same and half different (or
         all there are of one kind).
 
@@ -278,6 +285,9 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if self.prior_precision != "evidence":
             rule = "above 0, or 'evidence'"
             _check_number("prior_precision", self.prior_precision, rule, _positive)
+        if self.item_noise != "evidence":
+            rule = "at least 0, or 'evidence'"
+            _check_number("item_noise", self.item_noise, rule, lambda x: x >= 0)
         if self.basis == "full" and self.inference != "variational":
             raise InputError(
                 "basis='full' needs inference='variational'. "
@@ -377,6 +387,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.evidence_ = fit.evidence
         self.n_iter_ = len(fit.evidence)
         self.prior_precision_ = fit.prior_precision
+        self.item_noise_ = fit.item_noise
         self.threshold_ = fit.posterior.threshold
         self.components_ = _signed(fit.posterior.root() @ frame.basis.directions.T)
         return self
@@ -412,11 +423,11 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return maximise_likelihood(
                 evidence, frame.prior, max_iter=self.max_iter, tol=self.tol
             )
-        given = None if self.prior_precision == "evidence" else self.prior_precision
         return infer(
             evidence,
             frame.prior,
-            None if given is None else float(given),
+            _given(self.prior_precision),
+            item_noise=_given(self.item_noise),
             start=start,
             is_clipped=self.inference == "variational-clip",
             max_iter=self.max_iter,
@@ -432,7 +443,7 @@ def _evidence(frame: Frame, pairs: Pairs, targets: Array, weights: Array) -> Evi
     """What was told of the pairs, with their features in this frame."""
     Z = frame.coordinates
     features = frame.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
-    return Evidence(features, targets, weights)
+    return Evidence(features, targets, weights, pairs)
 
 
 def _merge_equal_rows(
@@ -479,6 +490,11 @@ def _check_finite(X: Array) -> None:
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in choices:
         raise InputError(f"'{name}' must be one of {choices}. Got {value!r}.")
+
+
+def _given(value: float | str) -> float | None:
+    """None where the evidence is to choose."""
+    return None if isinstance(value, str) else float(value)
 
 
 def _positive(value: float) -> bool:

@@ -7,7 +7,7 @@ the bound (Jaakkola's, as in the paper, or the tight one) and the solver.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,22 @@ from likewise.solvers import (
 )
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
-# Where the evidence chooses the prior precision, it starts here and stays within.
-FIRST_PRECISION = 0.25
-PRECISIONS = (1e-4, 1e4)
+# Where the evidence chooses the precisions of the whole matrix: the logarithm of delta
+# has a normal prior, that of 1 / item_noise is anywhere between its bounds. Both have
+# the most evidence over twenty data sets (docs/design-notes.md). The paper's delta has
+# no prior, only a first guess.
+DELTA, DELTA_SPREAD, FIRST_DELTA = 0.1, np.log(10), 0.25
+# Bounds of delta, and of 1 / item_noise, which starts half way in logarithms.
+LOWEST, HIGHEST = np.array([1e-4, 1 / 3]), np.array([1e4, 30.0])
+FIRM_PLACES = float(np.sqrt(LOWEST[1] * HIGHEST[1]))
 # A secant's step is at most so many of MacKay's.
 LONGEST_STEP = 8.0
-# A gain of the evidence, in nats, for which the prior precision is not moved.
-WORTHLESS = 0.05
+# A gain of the evidence, in nats, for which a precision is not moved.
+WORTHLESS = 0.1
+# Up to so many pairs items may lie elsewhere than their features say.
+MAX_PLACED = 1_500
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,17 @@ class Fit:
 
     posterior: MetricPosterior
     evidence: Array  # (n_iter,): the lower bound after each sweep
-    prior_precision: float
+    precisions: Array  # of the prior: delta, and 1 / item_noise where there is one
+
+    @property
+    def prior_precision(self) -> float:
+        """Delta, as given or chosen."""
+        return float(self.precisions[0])
+
+    @property
+    def item_noise(self) -> float:
+        """How far items may lie from where their features say."""
+        return 1 / float(self.precisions[1]) if len(self.precisions) > 1 else 0.0
 
 
 @dataclass(frozen=True)
@@ -64,36 +82,81 @@ JAAKKOLA = Bound(equations.jaakkola_sites, _jaakkola_expectation)
 TIGHT = Bound(equations.tight_sites, equations.expected_log_likelihood)
 
 
+@dataclass(frozen=True)
+class Firmness:
+    """What is known of the prior's precisions before any answer."""
+
+    centre: Array  # delta, and 1 / item_noise where there is one
+    spread: Array  # of their logarithms: 0 if given, infinite if anything goes
+
+    @property
+    def is_free(self) -> Mask:
+        """Which precisions the evidence chooses."""
+        return np.asarray(self.spread > 0)
+
+    def off(self, precisions: Array) -> Array:
+        """How far off the centre, in logarithms, over the squared spread."""
+        spread = np.where(self.is_free, self.spread, np.inf)
+        return np.asarray(np.log(precisions / self.centre) / spread**2)
+
+    def log_prior(self, precisions: Array) -> float:
+        """Log density of the precisions' logarithms, less that at the centre."""
+        return -float(np.log(precisions / self.centre) @ self.off(precisions)) / 2
+
+
+def firmness(
+    prior: WeightPrior | MatrixPrior, precision: float | None, item_noise: float | None
+) -> Firmness:
+    """Precisions as given; None lets the evidence choose."""
+    if isinstance(prior, WeightPrior):
+        choices = [(precision, FIRST_DELTA, np.inf)]
+    else:
+        choices = [(precision, DELTA, DELTA_SPREAD)]
+        if item_noise != 0:
+            firm = None if item_noise is None else 1 / item_noise
+            choices.append((firm, FIRM_PLACES, np.inf))
+    return Firmness(
+        np.array([first if given is None else given for given, first, _ in choices]),
+        np.array([spread if given is None else 0.0 for given, _, spread in choices]),
+    )
+
+
 def infer(
     evidence: Evidence,
     prior: WeightPrior | MatrixPrior,
     precision: float | None,
     *,
+    item_noise: float | None = 0.0,
     start: Fit | None = None,
     is_clipped: bool = False,
     max_iter: int,
     tol: float,
 ) -> Fit:
-    """Find the variational posterior; `precision` None lets the evidence choose it.
+    """Find the variational posterior.
 
-    Weights follow the paper, (9) to (11), with the mean held non-negative
-    (`is_clipped`: by the paper's clip, which may lower the bound). The whole matrix
-    takes the tight bound. `start` is a fit near the answer, for instance of fewer
-    pairs; the prior precision that it chose is kept.
+    `precision` and `item_noise` are what the evidence chooses if None. Weights follow
+    the paper, (9) to (11), with the mean held non-negative (`is_clipped`: by the
+    paper's clip, which may lower the bound). The whole matrix takes the tight bound;
+    above MAX_PLACED pairs its items lie where their features say. `start` is a fit
+    near the answer, for instance of fewer pairs; what was chosen for it is kept.
     """
+    if len(evidence.targets) > MAX_PLACED:
+        item_noise = 0.0
+    firm = firmness(prior, precision, item_noise)
+    if start is not None:
+        n_kept = min(len(firm.centre), len(start.precisions))
+        firm = Firmness(start.precisions[:n_kept], np.zeros(n_kept))
     if len(evidence.targets) == 0:
-        return _unmoved(prior, precision or FIRST_PRECISION)
+        return _unmoved(prior, firm)
     solver: Solver
     if isinstance(prior, WeightPrior):
         solver = WeightSolver(evidence, prior, "clipped" if is_clipped else "held")
         bound = JAAKKOLA
     else:
-        solver = matrix_solver(evidence, prior)
+        solver = matrix_solver(evidence, prior, with_places=len(firm.centre) > 1)
         bound = TIGHT
-    if precision is None and start is not None:
-        precision = start.prior_precision
     return _climb(
-        solver, bound, evidence, precision, start=start, max_iter=max_iter, tol=tol
+        solver, bound, evidence, firm, start=start, max_iter=max_iter, tol=tol
     )
 
 
@@ -105,15 +168,16 @@ def centre_evidence(evidence: Evidence, prior: MatrixPrior, max_iter: int) -> fl
     squared = prior.squared_distance(evidence.features) / unit
     features = np.column_stack([-np.ones(len(squared)), squared])
     plain = WeightPrior(np.array([threshold, scale * unit]), np.ones(2))
-    told = Evidence(features, evidence.targets, evidence.weights)
-    solver, firmness = WeightSolver(told, plain, sign="free"), 1 / deviation**2
-    fit = _climb(solver, TIGHT, told, firmness, start=None, max_iter=max_iter, tol=1e-3)
+    told = replace(evidence, features=features)
+    firm = firmness(plain, 1 / deviation**2, 0.0)
+    solver = WeightSolver(told, plain, sign="free")
+    fit = _climb(solver, TIGHT, told, firm, start=None, max_iter=max_iter, tol=1e-3)
     return float(fit.evidence[-1])
 
 
-def _unmoved(prior: WeightPrior | MatrixPrior, precision: float) -> Fit:
+def _unmoved(prior: WeightPrior | MatrixPrior, firm: Firmness) -> Fit:
     """The prior itself: what is known before any answer."""
-    prior = prior.with_precision(precision)
+    prior = prior.with_precisions(firm.centre)
     posterior: MetricPosterior
     if isinstance(prior, WeightPrior):
         posterior = WeightPosterior(prior.mean, np.diag(1 / prior.precision))
@@ -121,14 +185,14 @@ def _unmoved(prior: WeightPrior | MatrixPrior, precision: float) -> Fit:
         none = np.empty((0, len(prior.centre)))
         mean = prior.parameter_mean
         posterior = PairPosterior(prior, mean, none, np.empty((0, 0)), np.empty(0))
-    return Fit(posterior, np.zeros(1), precision)
+    return Fit(posterior, np.zeros(1), firm.centre)
 
 
 def _climb(
     solver: Solver,
     bound: Bound,
     evidence: Evidence,
-    given: float | None,
+    firm: Firmness,
     *,
     start: Fit | None,
     max_iter: int,
@@ -136,43 +200,45 @@ def _climb(
 ) -> Fit:
     """Sweep until the bound gains less than `tol` of its size.
 
-    Sites and prior precision move together. Only Jaakkola's bound at a given precision
+    Sites and precisions move together. Only Jaakkola's bound at a given precision
     rises by itself: elsewhere a step after which the bound would fall is shortened.
     """
     told = evidence.targets, evidence.weights
-    precision = given or FIRST_PRECISION
+    precisions = firm.centre
     if start is None:
-        moments = solver.start(precision)
+        moments = solver.start(precisions)
     else:
         moments = start.posterior.latent(evidence.features)
     # The first sites are Jaakkola's: they exist wherever f may lie.
     sites = (JAAKKOLA if start is None else bound).sites(*told, *moments)
-    search = PrecisionSearch(precision)
+    search = PrecisionSearch(firm)
+    rises = bound is JAAKKOLA and not firm.is_free.any()
     wanted, step = sites, 1.0
     bounds: list[float] = []
     best: Solution | None = None
     for _ in range(max_iter):
         tried = _between(sites, wanted, step)
-        tried_precision = precision * (search.goal / precision) ** step
-        solution = solver.solve(tried, tried_precision)
+        tried_precisions = precisions * (search.goal / precisions) ** step
+        solution = solver.solve(tried, tried_precisions)
         moments = solution.latent_mean, solution.latent_variance
         value = bound.expectation(*told, *moments) - solution.divergence
+        value += firm.log_prior(tried_precisions)
         gain = value - bounds[-1] if bounds else np.inf
-        if gain < 0 and not (bound is JAAKKOLA and given):
+        if gain < 0 and not rises:
             step /= 2
             if step < 0.05:
                 break
             continue
-        sites, precision, best = tried, tried_precision, solution
+        sites, precisions, best = tried, tried_precisions, solution
         bounds.append(value)
         enough = tol * max(1.0, abs(value))
-        hoped = 0.0 if given else search.look(solution, precision, gain)
+        hoped = search.look(solution, precisions, gain)
         if abs(gain) <= enough and hoped <= max(enough, WORTHLESS):
             break
         wanted = bound.sites(*told, *moments)
         step = min(1.0, 2 * step)
     assert best is not None
-    return Fit(best.posterior(), np.array(bounds), precision)
+    return Fit(best.posterior(), np.array(bounds), precisions)
 
 
 def _between(sites: Sites, wanted: Sites, step: float) -> Sites:
@@ -185,39 +251,47 @@ def _between(sites: Sites, wanted: Sites, step: float) -> Sites:
 
 
 class PrecisionSearch:
-    """Where the evidence wants the prior precision: a secant in logarithms.
+    """Where the evidence wants the prior's precisions: a secant in logarithms, each.
 
-    The bound's slope in log delta is (n - delta |gamma - gamma_0|^2) / 2, n the number
-    of weights determined: zero where MacKay's step leads to itself.
+    MacKay's step leads to where what speaks for more precision and what speaks for
+    less would be equal if nothing else changed; at the goal it leads to itself.
     """
 
-    def __init__(self, precision: float) -> None:
-        self.goal = precision
-        self._place = self._drift = np.nan
+    def __init__(self, firm: Firmness) -> None:
+        self.goal = firm.centre
+        self._firm = firm
+        self._place = self._drift = np.full(len(firm.centre), np.nan)
 
-    def look(self, solution: Solution, precision: float, gain: float) -> float:
+    def look(self, solution: Solution, precisions: Array, gain: float) -> float:
         """Set the goal; give what the bound may hope to gain by it.
 
         While sweeps gain more than that they are worth more, and the goal stays.
         """
-        evident = equations.evident_precision(
-            solution.n_determined, solution.squared_norm
+        self.goal = precisions
+        if not self._firm.is_free.any() or gain > 1:
+            return 0.0
+        more, less = equations.precision_slope(
+            *solution.determined(), precisions, self._firm.off(precisions)
         )
-        low, high = np.log(PRECISIONS)
-        place = float(np.log(precision))
-        drift = float(np.clip(np.log(max(evident, PRECISIONS[0])), low, high)) - place
-        slope = (drift - self._drift) / (place - self._place or np.nan)
-        factor = 2.0 if not np.isfinite(slope) else -1 / min(slope, -1 / LONGEST_STEP)
-        move = float(np.clip(place + factor * drift, low, high)) - place
-        steep = solution.n_determined - precision * solution.squared_norm
+        n_precisions = len(precisions)
+        low, high = np.log(LOWEST[:n_precisions]), np.log(HIGHEST[:n_precisions])
+        place = np.log(precisions)
+        evident = place + np.log(np.maximum(more, 1e-290) / np.maximum(less, 1e-290))
+        drift = np.clip(evident, low, high) - place
+        with np.errstate(invalid="ignore", divide="ignore"):
+            slope = (drift - self._drift) / (place - self._place)
+        has_secant = np.isfinite(slope)
+        secant = -1 / np.minimum(np.where(has_secant, slope, -1), -1 / LONGEST_STEP)
+        factor = np.where(has_secant, secant, 2.0)
+        move = np.clip(place + factor * drift, low, high) - place
         # Without a secant, hope for the longest step: a gentle slope may go on far.
-        far = 1.0 if np.isfinite(slope) else LONGEST_STEP / 2
-        hoped = abs(move * steep) * far / 4
-        self.goal = precision
-        if hoped > max(gain, WORTHLESS):
-            self.goal = float(np.exp(place + move))
-            self._place, self._drift = place, drift
-        return hoped
+        far = np.where(has_secant, 1.0, LONGEST_STEP / 2)
+        hoped = self._firm.is_free * np.abs(move * (more - less)) * far / 4
+        moves = hoped > max(gain, WORTHLESS)
+        self.goal = np.where(moves, np.exp(place + move), precisions)
+        self._place = np.where(moves, place, self._place)
+        self._drift = np.where(moves, drift, self._drift)
+        return float(hoped.sum())
 
 
 def maximise_likelihood(
@@ -248,4 +322,4 @@ def maximise_likelihood(
     )
     weights = np.maximum(found.x, 0.0)
     point = WeightPosterior(weights, np.zeros((len(weights), len(weights))))
-    return Fit(point, np.array(reached or [-found.fun * scale]), 0.0)
+    return Fit(point, np.array(reached or [-found.fun * scale]), np.zeros(1))

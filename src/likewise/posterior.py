@@ -36,7 +36,7 @@ class MetricPosterior:
         raise NotImplementedError
 
     def latent_covariance(self, features: Array) -> Array:
-        """Covariance of squared distance minus threshold between all the pairs."""
+        """What the metric makes pairs of different items share: covariance of f."""
         raise NotImplementedError
 
     def squared_distance(self, features: Array) -> tuple[Array, Array]:
@@ -139,6 +139,7 @@ class MatrixPosterior(MetricPosterior):
     def latent(self, features: Array) -> tuple[Array, Array]:
         """See MetricPosterior."""
         variance = self._variance(features, with_threshold=True)
+        variance += self.prior.place_variance(features)
         return self.latent_mean(features), variance
 
     def latent_mean(self, features: Array) -> Array:

@@ -14,6 +14,7 @@ from likewise import equations
 from likewise.basis import Basis
 
 Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
 
 PRIORS = ("unit", "unlabelled")
 # Neighbours are found among all items up to this many, then among so many drawn.
@@ -35,9 +36,9 @@ class WeightPrior:
     mean: Array  # (1 + n_basis,)
     precision: Array  # (1 + n_basis,)
 
-    def with_precision(self, precision: float) -> Self:
-        """The same prior, held as firmly as `precision` says."""
-        return replace(self, precision=np.full(len(self.mean), precision))
+    def with_precisions(self, precisions: Array) -> Self:
+        """The same prior, held as firmly as the one number says: delta."""
+        return replace(self, precision=np.full(len(self.mean), precisions[0]))
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,13 @@ class MatrixPrior:
     The scale of the centre is most likely positive, as a metric's must be; evidence
     over eighteen data sets chose its mean and deviation, and the threshold's
     (docs/design-notes.md). `precision` says how firmly the free matrix is held at zero.
+    Items lie where their features say, give or take `item_noise`.
     """
 
     centre: Array  # (n_basis,): the diagonal of A_0, which has nothing beside it
     mean: float  # gamma_0
     precision: float  # delta
+    item_noise: float = 0.0  # variance of an item's place, where A_0 is the unit
 
     @property
     def threshold(self) -> tuple[float, float]:
@@ -63,9 +66,10 @@ class MatrixPrior:
         """Mean and deviation of the scale of the centre."""
         return 5.0 * self.mean, 2.5
 
-    def with_precision(self, precision: float) -> Self:
-        """The same prior, held as firmly as `precision` says."""
-        return replace(self, precision=precision)
+    def with_precisions(self, precisions: Array) -> Self:
+        """The same prior, held as firmly as these say: delta, then 1 / item_noise."""
+        noise = 1 / float(precisions[1]) if len(precisions) > 1 else 0.0
+        return replace(self, precision=float(precisions[0]), item_noise=noise)
 
     @property
     def parameter_mean(self) -> Array:
@@ -110,6 +114,36 @@ class MatrixPrior:
         scaled = (self.scale[1] * self.squared_distance(gaps)) ** 2
         constant = self.threshold[1] ** 2 if with_threshold else 0.0
         return np.asarray(free + scaled + constant)
+
+    def place_variance(self, gaps: Array) -> Array:
+        """Variance of f for not knowing the places of two items, apart from others."""
+        return np.asarray(2 * self.item_noise * self.squared_distance(gaps))
+
+    def place_covariance(self, gaps: Array, pairs: Pairs) -> Array:
+        """What pairs have in common by an item that they share, for a noise of 1.
+
+        f gains (e_i - e_j)'u with u the gap of items i and j, e ~ N(0, A_0) an item.
+        """
+        first, second = pairs.T
+        alike = (first[:, None] == first).astype(float)
+        alike += second[:, None] == second
+        crossed = first[:, None] == second
+        alike -= crossed
+        alike -= crossed.T
+        return np.asarray(alike * ((gaps * self.centre) @ gaps.T))
+
+    def place_features(self, gaps: Array, pairs: Pairs) -> Array:
+        """Columns whose products are `place_covariance`: as many for each item as gaps.
+
+        Item after item, in the order of their numbers.
+        """
+        items, place = np.unique(pairs, return_inverse=True)
+        first, second = place.reshape(pairs.shape).T
+        rows, scaled = np.arange(len(pairs)), gaps * np.sqrt(self.centre)
+        features = np.zeros((len(pairs), len(items), gaps.shape[1]))
+        features[rows, first] = scaled
+        features[rows, second] = -scaled
+        return features.reshape(len(pairs), -1)
 
 
 def matrix_frame(basis: Basis, metric: Array, mean: float) -> tuple[Basis, MatrixPrior]:

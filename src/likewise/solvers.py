@@ -34,6 +34,7 @@ class Evidence:
     features: Array  # (n_pairs, n_features): what the basis gives
     targets: Array  # (n_pairs,): weight * (P(same) - 1/2), so weight * label / 2
     weights: Array  # (n_pairs,)
+    pairs: NDArray[np.intp]  # (n_pairs, 2): numbers of the items
 
 
 @dataclass(frozen=True)
@@ -43,19 +44,23 @@ class Solution:
     latent_mean: Array
     latent_variance: Array
     divergence: float
-    n_determined: float  # how many weights the pairs determine
-    squared_norm: float  # of the weights, less their prior mean
+    # Of the weights under each precision: how many the pairs determine, and the
+    # squared norm of their mean less the prior's. Found only if asked for.
+    determined: Callable[[], tuple[Array, Array]]
     posterior: Callable[[], MetricPosterior]  # built only for the last one
 
 
 class Solver(Protocol):
-    """Gaussian posteriors of sites, at any prior precision."""
+    """Gaussian posteriors of sites, at any precisions of the prior.
 
-    def solve(self, sites: Sites, precision: float) -> Solution:
+    The first is delta; the whole matrix may have a second, 1 / item_noise.
+    """
+
+    def solve(self, sites: Sites, precisions: Array) -> Solution:
         """Give the posterior of the sites."""
         ...
 
-    def start(self, precision: float) -> tuple[Array, Array]:
+    def start(self, precisions: Array) -> tuple[Array, Array]:
         """Moments of f before any answer."""
         ...
 
@@ -71,31 +76,31 @@ class WeightSolver:
     def __post_init__(self) -> None:
         self._free = np.ones(len(self.prior.mean), dtype=bool)
 
-    def start(self, precision: float) -> tuple[Array, Array]:
+    def start(self, precisions: Array) -> tuple[Array, Array]:
         """See Solver."""
         features = self.evidence.features
-        variance = np.einsum("ij,ij->i", features, features) / precision
+        variance = np.einsum("ij,ij->i", features, features) / precisions[0]
         return features @ self.prior.mean, variance
 
-    def solve(self, sites: Sites, precision: float) -> Solution:
+    def solve(self, sites: Sites, precisions: Array) -> Solution:
         """See Solver."""
-        features, prior = self.evidence.features, self.prior.with_precision(precision)
+        features, prior = self.evidence.features, self.prior.with_precisions(precisions)
         inverse = equations.posterior_precision(features, sites[0] / 2, prior.precision)
         pull = equations.evidence_pull(features, -sites[1])
-        covariance, log_determinant = _invert(inverse, len(features), precision)
+        covariance, log_determinant = _invert(inverse, len(features), precisions[0])
         mean = equations.posterior_mean(covariance, prior.mean, prior.precision, pull)
         mean = self._nonnegative(mean, inverse, prior.precision * prior.mean + pull)
         moments = equations.latent_moments(features, mean, covariance)
         divergence = equations.gaussian_divergence(
             mean, covariance, log_determinant, prior.mean, prior.precision
         )
-        n_determined = len(mean) - precision * float(np.trace(covariance))
+        n_determined = len(mean) - precisions * np.trace(covariance)
+        squared_norm = np.array([np.sum((mean - prior.mean) ** 2)])
         return Solution(
             moments[0],
             np.maximum(moments[1], 0.0),
             divergence,
-            n_determined,
-            float(np.sum((mean - prior.mean) ** 2)),
+            lambda: (n_determined, squared_norm),
             lambda: WeightPosterior(mean, covariance),
         )
 
@@ -119,12 +124,17 @@ def _invert(inverse: Array, n_pairs: int, precision: float) -> tuple[Array, floa
         ) from error
 
 
-def matrix_solver(evidence: Evidence, prior: MatrixPrior) -> Solver:
-    """The solver of the smaller side: pairs, or entries of the matrix."""
-    n_pairs, n_parameters = len(evidence.targets), len(prior.parameter_mean)
-    if n_pairs <= n_parameters:
-        return PairSolver(evidence, prior)
-    return EntrySolver(evidence, prior)
+def matrix_solver(
+    evidence: Evidence, prior: MatrixPrior, *, with_places: bool
+) -> Solver:
+    """The solver of the smaller side: pairs, or entries of matrix and places."""
+    n_basis = len(prior.centre)
+    n_parameters = 2 + n_basis * (n_basis + 1) // 2
+    if with_places:
+        n_parameters += len(np.unique(evidence.pairs)) * n_basis
+    if len(evidence.targets) <= n_parameters:
+        return PairSolver(evidence, prior, with_places)
+    return EntrySolver(evidence, prior, with_places)
 
 
 @dataclass
@@ -133,6 +143,7 @@ class PairSolver:
 
     evidence: Evidence
     prior: MatrixPrior
+    with_places: bool = False  # whether items may lie off their features
 
     def __post_init__(self) -> None:
         gaps = self.evidence.features
@@ -142,16 +153,19 @@ class PairSolver:
         plain = np.column_stack([np.ones(len(gaps)), self.prior.squared_distance(gaps)])
         self._plain = plain * deviations
         self._fixed = self._plain @ self._plain.T
+        if self.with_places:
+            self._places = self.prior.place_covariance(gaps, self.evidence.pairs)
 
-    def start(self, precision: float) -> tuple[Array, Array]:
+    def start(self, precisions: Array) -> tuple[Array, Array]:
         """See Solver."""
-        prior = self.prior.with_precision(precision)
-        return self._latent, prior.variance(self.evidence.features, with_threshold=True)
+        return _first_moments(self.prior, self.evidence.features, precisions)
 
-    def solve(self, sites: Sites, precision: float) -> Solution:
+    def solve(self, sites: Sites, precisions: Array) -> Solution:
         """See Solver."""
         curvature, pull = sites
-        covariance = np.asarray(self._free / precision + self._fixed)
+        covariance = np.asarray(self._free / precisions[0] + self._fixed)
+        if self.with_places:
+            covariance += self._places / precisions[1]
         alpha, root, log_determinant = equations.pair_posterior(
             covariance, self._latent, curvature, pull
         )
@@ -161,25 +175,35 @@ class PairSolver:
             float(alpha @ moved), log_determinant, curvature, variance
         )
         half = np.sqrt(curvature)
-        # tr B^-1 (B - I - W F W), F what threshold and scale add to the covariance.
-        known = root @ (half[:, None] * self._plain)
-        n_determined = len(half) - float(np.sum(root**2) + np.sum(known**2))
-        squared_norm = float(alpha @ self._free @ alpha) / precision**2
         return Solution(
             self._latent + moved,
             variance,
             divergence,
-            n_determined,
-            squared_norm,
-            lambda: self._posterior(precision, alpha, root, half),
+            lambda: self._determined(precisions, alpha, root, half),
+            lambda: self._posterior(precisions, alpha, root, half),
         )
 
+    def _determined(
+        self, precisions: Array, alpha: Array, root: Array, half: Array
+    ) -> tuple[Array, Array]:
+        """tr B^-1 W F W for each part F of the covariance; all four add up to B - I."""
+        known = root @ (half[:, None] * self._plain)
+        n_free = len(half) - float(np.sum(root**2) + np.sum(known**2))
+        free_norm = float(alpha @ self._free @ alpha) / precisions[0] ** 2
+        if not self.with_places:
+            return np.array([n_free]), np.array([free_norm])
+        inverse = np.asarray(root.T @ root)
+        inverse *= self._places
+        n_placed = float(half @ inverse @ half) / precisions[1]
+        norm = float(alpha @ self._places @ alpha) / precisions[1] ** 2
+        return np.array([n_free - n_placed, n_placed]), np.array([free_norm, norm])
+
     def _posterior(
-        self, precision: float, alpha: Array, root: Array, half: Array
+        self, precisions: Array, alpha: Array, root: Array, half: Array
     ) -> MetricPosterior:
-        prior = self.prior.with_precision(precision)
+        prior = self.prior.with_precisions(precisions)
         gaps = self.evidence.features
-        free = (gaps * (alpha / precision)[:, None]).T @ gaps
+        free = (gaps * (alpha / prior.precision)[:, None]).T @ gaps
         scale = prior.scale[1] ** 2 * (alpha @ prior.squared_distance(gaps))
         threshold = -(prior.threshold[1] ** 2) * alpha.sum()
         parameters = prior.parameter_mean
@@ -191,40 +215,59 @@ class PairSolver:
 
 @dataclass
 class EntrySolver:
-    """The whole matrix in as many dimensions as it has entries."""
+    """The whole matrix in as many dimensions as it has entries, and items' places."""
 
     evidence: Evidence
     prior: MatrixPrior
+    with_places: bool = False  # whether items may lie off their features
 
     def __post_init__(self) -> None:
-        self._features = parameter_features(self.prior, self.evidence.features)
+        gaps = self.evidence.features
+        self._features = parameter_features(self.prior, gaps)
+        self._n_parameters = self._features.shape[1]
+        if self.with_places:
+            places = self.prior.place_features(gaps, self.evidence.pairs)
+            self._features = np.column_stack([self._features, places])
 
-    def start(self, precision: float) -> tuple[Array, Array]:
+    def start(self, precisions: Array) -> tuple[Array, Array]:
         """See Solver."""
-        prior, gaps = self.prior.with_precision(precision), self.evidence.features
-        return prior.latent(gaps), prior.variance(gaps, with_threshold=True)
+        return _first_moments(self.prior, self.evidence.features, precisions)
 
-    def solve(self, sites: Sites, precision: float) -> Solution:
+    def solve(self, sites: Sites, precisions: Array) -> Solution:
         """See Solver."""
-        prior = self.prior.with_precision(precision)
-        mean, firmness = prior.parameter_mean, 1 / prior.parameter_variance
-        features = self._features
+        prior, features = self.prior.with_precisions(precisions), self._features
+        n_parameters, n_places = self._n_parameters, features.shape[1]
+        n_places -= n_parameters
+        mean = np.r_[prior.parameter_mean, np.zeros(n_places)]
+        firmness = np.r_[
+            1 / prior.parameter_variance, np.full(n_places, precisions[-1])
+        ]
         inverse = equations.posterior_precision(features, sites[0] / 2, firmness)
         pull = equations.evidence_pull(features, -sites[1])
-        covariance, log_determinant = _invert(inverse, len(features), precision)
+        covariance, log_determinant = _invert(inverse, len(features), precisions[0])
         parameters = equations.posterior_mean(covariance, mean, firmness, pull)
         moments = equations.latent_moments(features, parameters, covariance)
         divergence = equations.gaussian_divergence(
             parameters, covariance, log_determinant, mean, firmness
         )
-        free = slice(2, None)
-        n_free = len(mean) - 2
-        n_determined = n_free - precision * float(np.diag(covariance)[free].sum())
+        # Threshold and scale come first, under no precision that is searched for.
+        starts = [2, n_parameters][: len(precisions)]
+        left = np.add.reduceat(np.diag(covariance) * firmness, starts)
+        counts = np.add.reduceat(np.ones(len(mean)), starts)
+        norms = np.add.reduceat(parameters**2, starts)
+        kept = slice(0, n_parameters)
         return Solution(
             moments[0],
             np.maximum(moments[1], 0.0),
             divergence,
-            n_determined,
-            float(np.sum(parameters[free] ** 2)),
-            lambda: EntryPosterior(prior, parameters, covariance),
+            lambda: (counts - left, norms),
+            lambda: EntryPosterior(prior, parameters[kept], covariance[kept, kept]),
         )
+
+
+def _first_moments(
+    prior: MatrixPrior, gaps: Array, precisions: Array
+) -> tuple[Array, Array]:
+    prior = prior.with_precisions(precisions)
+    variance = prior.variance(gaps, with_threshold=True) + prior.place_variance(gaps)
+    return prior.latent(gaps), variance
