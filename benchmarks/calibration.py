@@ -86,7 +86,7 @@ def main():
             curves = [curve for curve, _ in runs]
             ours = np.mean([curve.error for curve in curves])
             theirs = np.mean([scaled for _, scaled in runs])
-            print(f"{name}: calibration error {ours:.3f}, Platt scaling {theirs:.3f}")
+            print(f"{name}: calibration error {ours:.4f}, Platt scaling {theirs:.4f}")
             draw(panel, name, curves, ours, theirs)
     if len(sys.argv) > 1:
         figure.savefig(sys.argv[1], dpi=130)

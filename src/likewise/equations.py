@@ -484,7 +484,8 @@ def pair_posterior(
     alpha = (I + W^2 C)^-1 (pull - W^2 prior_latent); the mean of f is f_0 + C alpha.
     """
     half = np.sqrt(curvature)
-    B = half[:, None] * covariance * half
+    B = covariance * half
+    B *= half[:, None]
     B[np.diag_indices_from(B)] += 1.0
     root, log_determinant = inverse_root(B)
     force = pull - curvature * prior_latent

@@ -171,7 +171,7 @@ def centre_evidence(evidence: Evidence, prior: MatrixPrior, max_iter: int) -> fl
     told = replace(evidence, features=features)
     firm = firmness(plain, 1 / deviation**2, 0.0)
     solver = WeightSolver(told, plain, sign="free")
-    fit = _climb(solver, TIGHT, told, firm, start=None, max_iter=max_iter, tol=1e-3)
+    fit = _climb(solver, TIGHT, told, firm, start=None, max_iter=max_iter, tol=3e-3)
     return float(fit.evidence[-1])
 
 

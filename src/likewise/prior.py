@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 
 from likewise import equations
 from likewise.basis import Basis
@@ -231,11 +231,12 @@ def _neighbour_walk(mapped: Array) -> csr_array:
     n_items = len(mapped)
     nearest = _nearest(mapped, min(N_NEIGHBOURS, n_items - 1))
     starts = np.repeat(np.arange(n_items), nearest.shape[1])
-    graph = csr_array(
-        (np.ones(nearest.size), (starts, nearest.ravel())), shape=(n_items, n_items)
-    )
-    graph = graph.maximum(graph.T)
-    return csr_array(diags_array(1.0 / np.maximum(graph.sum(axis=1), 1.0)) @ graph)
+    ends = nearest.ravel()
+    edges = np.unique(np.r_[starts * n_items + ends, ends * n_items + starts])
+    starts, ends = np.divmod(edges, n_items)
+    n_edges = np.bincount(starts, minlength=n_items)
+    shares = (1.0 / np.maximum(n_edges, 1))[starts]
+    return csr_array((shares, ends, np.r_[0, np.cumsum(n_edges)]))
 
 
 def _nearest(mapped: Array, n_neighbours: int) -> NDArray[np.intp]:

@@ -163,7 +163,8 @@ class PairSolver:
     def solve(self, sites: Sites, precisions: Array) -> Solution:
         """See Solver."""
         curvature, pull = sites
-        covariance = np.asarray(self._free / precisions[0] + self._fixed)
+        covariance = np.asarray(self._free / precisions[0])
+        covariance += self._fixed
         if self.with_places:
             covariance += self._places / precisions[1]
         alpha, root, log_determinant = equations.pair_posterior(
@@ -192,9 +193,10 @@ class PairSolver:
         free_norm = float(alpha @ self._free @ alpha) / precisions[0] ** 2
         if not self.with_places:
             return np.array([n_free]), np.array([free_norm])
-        inverse = np.asarray(root.T @ root)
-        inverse *= self._places
-        n_placed = float(half @ inverse @ half) / precisions[1]
+        # Single precision is enough to look for a maximum that is flat.
+        single = np.asarray(root * half, dtype=np.float32)
+        inverse = np.asarray(single.T @ single)
+        n_placed = float(np.sum(inverse * self._places)) / precisions[1]
         norm = float(alpha @ self._places @ alpha) / precisions[1] ** 2
         return np.array([n_free - n_placed, n_placed]), np.array([free_norm, norm])
 
