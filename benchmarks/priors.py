@@ -65,7 +65,7 @@ def total(surfaces, mean, deviation, n_noises):
     weight = -((np.log10(DELTAS) - mean) ** 2) / (2 * deviation**2)
     weight -= logsumexp(weight)
     kept = surfaces[:, :, :n_noises] + weight[:, None] - np.log(n_noises)
-    return logsumexp(kept, axis=(1, 2)).sum()
+    return round(float(logsumexp(kept, axis=(1, 2)).sum()), 1)
 
 
 def main():
@@ -82,14 +82,11 @@ def main():
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         surfaces = np.array(list(pool.map(surface, tasks)))
     print(f"log evidence of {len(tasks)} sets of answers, summed")
-    print("noise at most", dict(zip(NOISES.tolist(), row(surfaces), strict=True)))
+    bounds = {float(n): total(surfaces, -1, 1, 1 + k) for k, n in enumerate(NOISES)}
+    print("by the most noise there may be", bounds)
     for mean in (-1.5, -1, -0.75, -0.5, 0):
-        each = {d: round(total(surfaces, mean, d, 5), 1) for d in (0.5, 0.75, 1, 50)}
+        each = {d: total(surfaces, mean, d, 5) for d in (0.5, 0.75, 1, 50)}
         print(f"log10 delta of mean {mean}, by deviation (50: flat)", each)
-
-
-def row(surfaces):
-    return [round(total(surfaces, -1, 1, 1 + n), 1) for n in range(len(NOISES))]
 
 
 if __name__ == "__main__":
