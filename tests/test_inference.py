@@ -286,7 +286,7 @@ def test_pairs_and_entries_are_two_ways_to_one_answer(rng, precisions):
     assert_allclose(by_pair.latent_variance, by_entry.latent_variance, atol=1e-8)
     assert_allclose(by_pair.divergence, by_entry.divergence, atol=1e-8)
     assert_allclose(one.start(precisions), other.start(precisions), atol=1e-10)
-    assert_allclose(by_pair.determined(), by_entry.determined(), rtol=1e-4)
+    assert_allclose(by_pair.determined(), by_entry.determined(), atol=1e-8)
     beliefs = [solution.posterior() for solution in (by_pair, by_entry)]
     assert_allclose(beliefs[0].parameters, beliefs[1].parameters, atol=1e-8)
     new = rng.normal(size=(5, 3))
@@ -347,6 +347,51 @@ def test_items_out_of_place_are_noticed(rng):
 
     assert fits[0].item_noise > 1.0
     assert fits[1].item_noise < 0.2
+
+
+def test_delta_and_noise_are_found_together(rng):
+    """The bound at both is the best of a grid, nearly, delta's prior included."""
+    evidence, prior = matrix_problem(rng, 60, n_items=15, item_noise=2.0)
+    grid = [(d, n) for d in np.geomspace(0.01, 10, 7) for n in (0.04, 0.3, 1.0, 3.0)]
+    heights = [
+        infer(evidence, prior, d, item_noise=n, max_iter=200, tol=1e-8).evidence[-1]
+        - (np.log10(d) + 1) ** 2 / 2
+        for d, n in grid
+    ]
+
+    fit = infer(evidence, prior, None, item_noise=None, max_iter=100, tol=1e-6)
+
+    assert fit.evidence[-1] > max(heights) - 0.2
+    assert len(fit.evidence) < 40
+
+
+def test_heavy_pairs_do_not_end_the_search_before_it_began(rng):
+    """A bound of many thousand nats may gain more than one and be near its end."""
+    evidence, prior = matrix_problem(rng, 60)
+    evidence = replace(
+        evidence, targets=1e3 * evidence.targets, weights=1e3 * evidence.weights
+    )
+
+    fit = infer(evidence, prior, None, max_iter=100, tol=1e-4)
+
+    assert fit.prior_precision != inference.DELTA
+
+
+def test_a_start_without_noise_does_not_settle_the_noise(rng):
+    """What it chose is kept where it chose the same things, and only there."""
+    evidence, prior = matrix_problem(rng, n_items=20, item_noise=2.0)
+    options = {"max_iter": 100, "tol": 1e-6}
+    plain = infer(evidence, prior, 7.0, **options)
+    noisy = infer(evidence, prior, 7.0, item_noise=2.5, **options)
+
+    fresh, kept = (
+        infer(evidence, prior, None, item_noise=None, start=start, **options)
+        for start in (plain, noisy)
+    )
+
+    assert fresh.item_noise > 0
+    assert fresh.prior_precision != 7.0
+    assert_allclose([kept.prior_precision, kept.item_noise], [7.0, 2.5])
 
 
 def test_above_so_many_pairs_items_lie_where_their_features_say(rng, monkeypatch):

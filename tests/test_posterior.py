@@ -52,6 +52,10 @@ def test_a_posterior_cannot_be_changed(posterior):
         posterior.mean = np.zeros(3)
 
 
+# Five pairs, each of which shares an item with the next.
+ALONG = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]])
+
+
 def test_the_root_is_a_root_of_the_mean_metric():
     """L'L is the mean matrix; a weight of zero adds no row."""
     posterior = WeightPosterior(np.array([1.0, 0.5, 0.0, 2.0]), np.eye(4))
@@ -62,16 +66,19 @@ def test_the_root_is_a_root_of_the_mean_metric():
     assert_allclose(L.T @ L, np.diag([0.5, 0, 2]))
 
 
-@pytest.fixture
-def matrix_posteriors(rng):
+@pytest.fixture(params=[[0.3], [0.3, 0.5]], ids=["plain", "noise"])
+def matrix_posteriors(rng, request):
     """The whole matrix by few pairs' way and by many pairs' way, same evidence."""
-    gaps = rng.normal(size=(12, 3)) / 2
+    pairs = np.sort(np.argsort(rng.uniform(size=(12, 5)))[:, :2])
+    items = rng.normal(size=(5, 3)) / 2
+    gaps = items[pairs[:, 0]] - items[pairs[:, 1]]
+    precisions = np.array(request.param)
     labels = np.where(rng.uniform(size=12) < 0.5, 1.0, -1.0)
-    evidence = Evidence(gaps, labels / 2, np.ones(12), np.arange(24).reshape(12, 2))
+    evidence = Evidence(gaps, labels / 2, np.ones(12), pairs)
     prior = MatrixPrior(np.array([1.5, 1.0, 0.2]), 1.0, 1.0)
     sites = np.full(12, 0.2), -labels / 2
     return [
-        kind(evidence, prior).solve(sites, np.array([0.3])).posterior()
+        kind(evidence, prior, len(precisions) > 1).solve(sites, precisions).posterior()
         for kind in (PairSolver, EntrySolver)
     ]
 
@@ -88,7 +95,9 @@ def test_pairs_and_entries_give_the_same_belief(matrix_posteriors, rng):
         by_pair.squared_distance(gaps), by_entry.squared_distance(gaps), atol=1e-9
     )
     assert_allclose(
-        by_pair.latent_covariance(gaps), by_entry.latent_covariance(gaps), atol=1e-9
+        by_pair.latent_covariance(gaps, ALONG),
+        by_entry.latent_covariance(gaps, ALONG),
+        atol=1e-9,
     )
 
 
@@ -103,13 +112,14 @@ def test_a_drawn_matrix_is_a_metric_that_scatters_as_reported(matrix_posteriors,
         assert_allclose(draws.mean(axis=0), posterior.mean, atol=0.06)
         assert_allclose(np.cov(draws.T), posterior.covariance, atol=0.35)
         mean, variance = posterior.latent(gap)
+        variance -= posterior.prior.place_variance(gap)  # no metric draws that
         assert_allclose(latent.mean(), mean[0], atol=0.3)
         assert_allclose(latent.var(), variance[0], rtol=0.12)
 
 
 def test_the_diagonal_of_the_latent_covariance_is_the_variance(matrix_posteriors, rng):
     """One formula for one pair, another for all pairs at once."""
-    gaps = rng.normal(size=(4, 3))
+    gaps = rng.normal(size=(5, 3))
     for posterior in matrix_posteriors:
-        covariance = posterior.latent_covariance(gaps)
+        covariance = posterior.latent_covariance(gaps, ALONG)
         assert_allclose(np.diag(covariance), posterior.latent(gaps)[1])

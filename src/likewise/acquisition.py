@@ -42,7 +42,7 @@ def entropy(posterior: MetricPosterior, features: Array) -> Array:
 
 
 def information(posterior: MetricPosterior, features: Array) -> Array:
-    """Information, in nats, that the answer is expected to give about the metric."""
+    """Information, in nats, that the answer should give of metric and items."""
     return equations.mutual_information(*posterior.latent(features))
 
 

@@ -79,9 +79,10 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         to a mean square of 1.
     prior_precision : "evidence" or float
         delta, how firmly the prior is held; by default the lower bound chooses it.
+        (For "full" near 0.1, unless the answers say otherwise.)
     item_noise : "evidence" or float
-        How far items may lie from where their features say, as a variance; "full"
-        only, and up to 1,500 pairs. By default the lower bound chooses it.
+        How far items may lie off their features: nu of docs/math.md. For "full" only,
+        and up to 1,500 pairs; 0 beyond. By default the lower bound chooses it.
     inference : {"variational", "variational-clip", "mle"}
         The variational posterior; the paper's with its mean clipped at zero; the
         non-Bayesian baseline of its section 5.2. "full" takes the first only.
@@ -104,7 +105,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     item_noise_ : float
         The items' noise as given or chosen; 0 where there is none.
     evidence_ : array of shape (n_iter_,)
-        The lower bound of the log evidence after each sweep.
+        The lower bound of the log evidence after each sweep, plus the log prior of a
+        delta that was chosen ("full" only), less its height at 0.1.
     n_iter_ : int
         Sweeps used.
 
@@ -286,8 +288,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             rule = "above 0, or 'evidence'"
             _check_number("prior_precision", self.prior_precision, rule, _positive)
         if self.item_noise != "evidence":
-            rule = "at least 0, or 'evidence'"
-            _check_number("item_noise", self.item_noise, rule, lambda x: x >= 0)
+            rule = "from 0 to 1e6, or 'evidence'"
+            _check_number("item_noise", self.item_noise, rule, lambda x: 0 <= x <= 1e6)
         if self.basis == "full" and self.inference != "variational":
             raise InputError(
                 "basis='full' needs inference='variational'. "
@@ -470,7 +472,7 @@ def _is_near(directions: Array, others: Array) -> bool:
     """Whether two sets of directions are the same but for rounding."""
     if directions.shape != others.shape:
         return False
-    unit = np.abs(directions).max()
+    unit = np.abs(directions).max() or 1.0
     directions, others = directions / unit, others / unit
     metric, other = directions @ directions.T, others @ others.T
     return bool(np.abs(metric - other).max() <= 1e-6 * np.abs(metric).max())

@@ -29,9 +29,9 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Where the evidence chooses the precisions of the whole matrix: the logarithm of delta
-# has a normal prior, that of 1 / item_noise is anywhere between its bounds. Both have
-# the most evidence over twenty data sets (docs/design-notes.md). The paper's delta has
-# no prior, only a first guess.
+# has a normal prior, that of 1 / item_noise is anywhere between its bounds. Both were
+# chosen by the evidence of many data sets (docs/design-notes.md). The paper's delta
+# has no prior, only a first guess.
 DELTA, DELTA_SPREAD, FIRST_DELTA = 0.1, np.log(10), 0.25
 # Bounds of delta, and of 1 / item_noise, which starts half way in logarithms.
 LOWEST, HIGHEST = np.array([1e-4, 1 / 3]), np.array([1e4, 30.0])
@@ -40,6 +40,10 @@ FIRM_PLACES = float(np.sqrt(LOWEST[1] * HIGHEST[1]))
 LONGEST_STEP = 8.0
 # A gain of the evidence, in nats, for which a precision is not moved.
 WORTHLESS = 0.1
+# While a sweep gains more nats than this, precisions can wait.
+WORTH_A_SWEEP = 1.0
+# Less noise than this is none.
+NO_NOISE = 1e-9
 # Up to so many pairs items may lie elsewhere than their features say.
 MAX_PLACED = 1_500
 
@@ -49,7 +53,9 @@ class Fit:
     """A posterior and how it was reached."""
 
     posterior: MetricPosterior
-    evidence: Array  # (n_iter,): the lower bound after each sweep
+    # (n_iter,): the lower bound after each sweep, and the log prior of the precisions
+    # that it chose, less that at its centre.
+    evidence: Array
     precisions: Array  # of the prior: delta, and 1 / item_noise where there is one
 
     @property
@@ -59,7 +65,7 @@ class Fit:
 
     @property
     def item_noise(self) -> float:
-        """How far items may lie from where their features say."""
+        """How far items' features may mislead; 0 where they are taken as they are."""
         return 1 / float(self.precisions[1]) if len(self.precisions) > 1 else 0.0
 
 
@@ -112,7 +118,7 @@ def firmness(
         choices = [(precision, FIRST_DELTA, np.inf)]
     else:
         choices = [(precision, DELTA, DELTA_SPREAD)]
-        if item_noise != 0:
+        if item_noise is None or item_noise > NO_NOISE:
             firm = None if item_noise is None else 1 / item_noise
             choices.append((firm, FIRM_PLACES, np.inf))
     return Firmness(
@@ -138,14 +144,14 @@ def infer(
     the paper, (9) to (11), with the mean held non-negative (`is_clipped`: by the
     paper's clip, which may lower the bound). The whole matrix takes the tight bound;
     above MAX_PLACED pairs its items lie where their features say. `start` is a fit
-    near the answer, for instance of fewer pairs; what was chosen for it is kept.
+    near the answer, for instance of fewer pairs; what was chosen for it is kept, if it
+    had item noise as this one does.
     """
     if len(evidence.targets) > MAX_PLACED:
         item_noise = 0.0
     firm = firmness(prior, precision, item_noise)
-    if start is not None:
-        n_kept = min(len(firm.centre), len(start.precisions))
-        firm = Firmness(start.precisions[:n_kept], np.zeros(n_kept))
+    if start is not None and len(start.precisions) == len(firm.centre):
+        firm = Firmness(start.precisions, np.zeros(len(firm.centre)))
     if len(evidence.targets) == 0:
         return _unmoved(prior, firm)
     solver: Solver
@@ -184,7 +190,10 @@ def _unmoved(prior: WeightPrior | MatrixPrior, firm: Firmness) -> Fit:
     else:
         none = np.empty((0, len(prior.centre)))
         mean = prior.parameter_mean
-        posterior = PairPosterior(prior, mean, none, np.empty((0, 0)), np.empty(0))
+        no_pairs = np.empty((0, 2), dtype=np.intp)
+        posterior = PairPosterior(
+            prior, mean, none, np.empty((0, 0)), np.empty(0), no_pairs
+        )
     return Fit(posterior, np.zeros(1), firm.centre)
 
 
@@ -268,8 +277,10 @@ class PrecisionSearch:
         While sweeps gain more than that they are worth more, and the goal stays.
         """
         self.goal = precisions
-        if not self._firm.is_free.any() or gain > 1:
+        if not self._firm.is_free.any():
             return 0.0
+        if gain > WORTH_A_SWEEP:
+            return np.inf
         more, less = equations.precision_slope(
             *solution.determined(), precisions, self._firm.off(precisions)
         )
@@ -291,7 +302,7 @@ class PrecisionSearch:
         self.goal = np.where(moves, np.exp(place + move), precisions)
         self._place = np.where(moves, place, self._place)
         self._drift = np.where(moves, drift, self._drift)
-        return float(hoped.sum())
+        return float(hoped.max())
 
 
 def maximise_likelihood(

@@ -10,6 +10,7 @@ from likewise import equations
 from likewise.prior import MatrixPrior
 
 Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
 
 
 class MetricPosterior:
@@ -35,8 +36,8 @@ class MetricPosterior:
         """Squared distance minus threshold at the mean metric, for each pair."""
         raise NotImplementedError
 
-    def latent_covariance(self, features: Array) -> Array:
-        """What the metric makes pairs of different items share: covariance of f."""
+    def latent_covariance(self, features: Array, pairs: Pairs) -> Array:
+        """Covariance of squared distance minus threshold between all the pairs."""
         raise NotImplementedError
 
     def squared_distance(self, features: Array) -> tuple[Array, Array]:
@@ -87,7 +88,7 @@ class WeightPosterior(MetricPosterior):
         """See MetricPosterior."""
         return np.asarray(features @ self.mean)
 
-    def latent_covariance(self, features: Array) -> Array:
+    def latent_covariance(self, features: Array, pairs: Pairs) -> Array:
         """See MetricPosterior."""
         return np.asarray(features @ self.covariance @ features.T)
 
@@ -142,6 +143,11 @@ class MatrixPosterior(MetricPosterior):
         variance += self.prior.place_variance(features)
         return self.latent_mean(features), variance
 
+    def latent_covariance(self, features: Array, pairs: Pairs) -> Array:
+        """See MetricPosterior."""
+        places = self.prior.place_covariance(features, pairs)
+        return self._covariance(features) + self.prior.item_noise * places
+
     def latent_mean(self, features: Array) -> Array:
         """See MetricPosterior."""
         squared = equations.quadratic_form(features, self.centre)
@@ -187,6 +193,9 @@ class MatrixPosterior(MetricPosterior):
     def _variance(self, gaps: Array, *, with_threshold: bool) -> Array:
         raise NotImplementedError
 
+    def _covariance(self, gaps: Array) -> Array:
+        raise NotImplementedError
+
     def _parameter_covariance(self) -> Array:
         raise NotImplementedError
 
@@ -208,9 +217,8 @@ class EntryPosterior(MatrixPosterior):
         zeros = np.zeros(len(covariance))
         return np.maximum(equations.latent_moments(features, zeros, covariance)[1], 0.0)
 
-    def latent_covariance(self, features: Array) -> Array:
-        """See MetricPosterior."""
-        given = parameter_features(self.prior, features)
+    def _covariance(self, gaps: Array) -> Array:
+        given = parameter_features(self.prior, gaps)
         return np.asarray(given @ self.parameter_covariance @ given.T)
 
     def _parameter_covariance(self) -> Array:
@@ -233,6 +241,7 @@ class PairPosterior(MatrixPosterior):
     gaps: Array  # (n_pairs, n_basis)
     inverse_root: Array  # (n_pairs, n_pairs): B^(-1/2), lower triangular
     half: Array  # (n_pairs,): square roots of the curvatures
+    pairs: Pairs  # (n_pairs, 2): which items they are of
 
     def _variance(self, gaps: Array, *, with_threshold: bool) -> Array:
         cross = self.prior.covariance(self.gaps, gaps, with_threshold=with_threshold)
@@ -241,11 +250,10 @@ class PairPosterior(MatrixPosterior):
         variance = before - np.einsum("ij,ij->j", known, known)
         return np.asarray(np.maximum(variance, 0.0))
 
-    def latent_covariance(self, features: Array) -> Array:
-        """See MetricPosterior."""
-        cross = self.prior.covariance(self.gaps, features, with_threshold=True)
+    def _covariance(self, gaps: Array) -> Array:
+        cross = self.prior.covariance(self.gaps, gaps, with_threshold=True)
         known = self.inverse_root @ (self.half[:, None] * cross)
-        before = self.prior.covariance(features, features, with_threshold=True)
+        before = self.prior.covariance(gaps, gaps, with_threshold=True)
         return np.asarray(before - known.T @ known)
 
     def _parameter_covariance(self) -> Array:
@@ -259,9 +267,14 @@ class PairPosterior(MatrixPosterior):
         variance = self.prior.parameter_variance
         features = parameter_features(self.prior, self.gaps)
         draws = np.sqrt(variance) * rng.standard_normal((n_samples, len(variance)))
+        latent = draws @ features.T
+        if self.prior.item_noise > 0:
+            places = self.prior.place_features(self.gaps, self.pairs)
+            moved = rng.standard_normal((n_samples, places.shape[1]))
+            latent += np.sqrt(self.prior.item_noise) * moved @ places.T
         noise = rng.standard_normal((n_samples, len(self.gaps)))
         # half (f + noise / half) = half f + noise: no division by zero.
-        surprise = draws @ features.T * self.half + noise
+        surprise = latent * self.half + noise
         inner = surprise @ self.inverse_root.T @ self.inverse_root
         correction = (inner * self.half) @ (features * variance)
         return np.asarray(self.parameters + draws - correction)

@@ -54,7 +54,7 @@ class MatrixPrior:
     centre: Array  # (n_basis,): the diagonal of A_0, which has nothing beside it
     mean: float  # gamma_0
     precision: float  # delta
-    item_noise: float = 0.0  # variance of an item's place, where A_0 is the unit
+    item_noise: float = 0.0  # nu: how far items' features may mislead
 
     @property
     def threshold(self) -> tuple[float, float]:
@@ -122,7 +122,8 @@ class MatrixPrior:
     def place_covariance(self, gaps: Array, pairs: Pairs) -> Array:
         """What pairs have in common by an item that they share, for a noise of 1.
 
-        f gains (e_i - e_j)'u with u the gap of items i and j, e ~ N(0, A_0) an item.
+        f gains (e_i - e_j)'u with u the gap of items i and j, e ~ N(0, A_0) an item:
+        an item that lies h off its features has e = 2 A h, to first order.
         """
         first, second = pairs.T
         alike = (first[:, None] == first).astype(float)
@@ -236,7 +237,8 @@ def _neighbour_walk(mapped: Array) -> csr_array:
     starts, ends = np.divmod(edges, n_items)
     n_edges = np.bincount(starts, minlength=n_items)
     shares = (1.0 / np.maximum(n_edges, 1))[starts]
-    return csr_array((shares, ends, np.r_[0, np.cumsum(n_edges)]))
+    steps = (shares, ends, np.r_[0, np.cumsum(n_edges)])
+    return csr_array(steps, shape=(n_items, n_items))
 
 
 def _nearest(mapped: Array, n_neighbours: int) -> NDArray[np.intp]:

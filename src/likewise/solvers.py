@@ -193,10 +193,9 @@ class PairSolver:
         free_norm = float(alpha @ self._free @ alpha) / precisions[0] ** 2
         if not self.with_places:
             return np.array([n_free]), np.array([free_norm])
-        # Single precision is enough to look for a maximum that is flat.
-        single = np.asarray(root * half, dtype=np.float32)
-        inverse = np.asarray(single.T @ single)
-        n_placed = float(np.sum(inverse * self._places)) / precisions[1]
+        inverse = np.asarray(root.T @ root)
+        inverse *= self._places
+        n_placed = float(half @ inverse @ half) / precisions[1]
         norm = float(alpha @ self._places @ alpha) / precisions[1] ** 2
         return np.array([n_free - n_placed, n_placed]), np.array([free_norm, norm])
 
@@ -212,7 +211,7 @@ class PairSolver:
         parameters[0] += threshold
         parameters[1] += scale
         parameters[2:] += matrix_entries(free)
-        return PairPosterior(prior, parameters, gaps, root, half)
+        return PairPosterior(prior, parameters, gaps, root, half, self.evidence.pairs)
 
 
 @dataclass
@@ -263,7 +262,9 @@ class EntrySolver:
             np.maximum(moments[1], 0.0),
             divergence,
             lambda: (counts - left, norms),
-            lambda: EntryPosterior(prior, parameters[kept], covariance[kept, kept]),
+            lambda: EntryPosterior(
+                prior, parameters[kept], covariance[kept, kept].copy()
+            ),
         )
 
 

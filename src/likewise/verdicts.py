@@ -135,9 +135,8 @@ def _expected_accuracy(
     """The share of random pairs told right, under draws from the posterior."""
     pairs = draw_pairs(len(X), N_SAMPLED, rng)
     features = _features(metric, X, pairs)
-    mean, variance = metric.posterior_.latent(features)
-    covariance = metric.posterior_.latent_covariance(features)
-    covariance[np.diag_indices_from(covariance)] = variance
+    mean = metric.posterior_.latent_mean(features)
+    covariance = metric.posterior_.latent_covariance(features, pairs)
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     draws = mean + rng.standard_normal((N_DRAWS, len(mean))) @ root.T
