@@ -29,9 +29,9 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Where the evidence chooses the precisions of the whole matrix: the logarithm of delta
-# has a normal prior, that of 1 / item_noise is anywhere between its bounds. Both were
-# chosen by the evidence of many data sets (docs/design-notes.md). The paper's delta
-# has no prior, only a first guess.
+# has a normal prior, that of 1 / item_noise is anywhere between its bounds. Both are
+# near those of most evidence over many data sets (docs/design-notes.md). The paper's
+# delta has no prior, only a first guess.
 DELTA, DELTA_SPREAD, FIRST_DELTA = 0.1, np.log(10), 0.25
 # Bounds of delta, and of 1 / item_noise, which starts half way in logarithms.
 LOWEST, HIGHEST = np.array([1e-4, 1 / 3]), np.array([1e4, 30.0])
