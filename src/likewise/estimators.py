@@ -20,7 +20,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise import equations
 from likewise.basis import Basis, check_basis, fit_basis
 from likewise.errors import InputError
-from likewise.inference import Fit, centre_evidence, infer, maximise_likelihood
+from likewise.inference import (
+    MAX_PLACED,
+    Fit,
+    centre_evidence,
+    infer,
+    maximise_likelihood,
+)
 from likewise.pairs import (
     check_agreement,
     check_labels,
@@ -47,8 +53,9 @@ FEW_ITEMS = 4
 # Neighbours must agree in so many times more directions for features to be
 # standardised first; at most so many items are compared.
 CLEARLY_MORE, MAX_COMPARED = 1.2, 2_000
-# fit(X, y) learns from all pairs of the items up to this many, then from a sample.
-MAX_PAIRS = 1500
+# fit(X, y) learns from all pairs of the items up to this many, then from a sample: more
+# would cost it the items' noise.
+MAX_PAIRS = MAX_PLACED
 
 
 @dataclass(frozen=True)

@@ -128,10 +128,9 @@ def matrix_solver(
     evidence: Evidence, prior: MatrixPrior, *, with_places: bool
 ) -> Solver:
     """The solver of the smaller side: pairs, or entries of matrix and places."""
-    n_basis = len(prior.centre)
-    n_parameters = 2 + n_basis * (n_basis + 1) // 2
+    n_parameters = len(prior.parameter_mean)
     if with_places:
-        n_parameters += len(np.unique(evidence.pairs)) * n_basis
+        n_parameters += len(np.unique(evidence.pairs)) * len(prior.centre)
     if len(evidence.targets) <= n_parameters:
         return PairSolver(evidence, prior, with_places)
     return EntrySolver(evidence, prior, with_places)
@@ -237,8 +236,8 @@ class EntrySolver:
     def solve(self, sites: Sites, precisions: Array) -> Solution:
         """See Solver."""
         prior, features = self.prior.with_precisions(precisions), self._features
-        n_parameters, n_places = self._n_parameters, features.shape[1]
-        n_places -= n_parameters
+        n_parameters = self._n_parameters
+        n_places = features.shape[1] - n_parameters
         mean = np.r_[prior.parameter_mean, np.zeros(n_places)]
         firmness = np.r_[
             1 / prior.parameter_variance, np.full(n_places, precisions[-1])
