@@ -135,21 +135,24 @@ def posterior_covariance(posterior_precision: Array) -> tuple[Array, float]:
 def inverse_root(matrix: Array) -> tuple[Array, float]:
     """R with R'R the inverse of a positive definite matrix, and its log determinant."""
     factor = np.asarray(np.linalg.cholesky(matrix))
-    return _lower_inverse(factor), 2 * float(np.sum(np.log(np.diag(factor))))
+    root = np.zeros_like(factor)
+    _invert_lower(factor, root)
+    return root, 2 * float(np.sum(np.log(np.diag(factor))))
 
 
-def _lower_inverse(factor: Array) -> Array:
-    """Inverse of a lower triangle by halves: all of it is matrix products."""
+def _invert_lower(factor: Array, inverse: Array) -> None:
+    """Invert a lower triangle by halves, into zeros: all of it is matrix products."""
     size = len(factor)
-    if size <= 64:
-        return np.tril(np.linalg.inv(factor))
+    if size <= 48:
+        inverse[:] = np.tril(np.linalg.inv(factor))
+        return
     half = size // 2
-    first, second = _lower_inverse(factor[:half, :half]), factor[half:, half:]
-    second = _lower_inverse(second)
-    inverse = np.zeros_like(factor)
-    inverse[:half, :half], inverse[half:, half:] = first, second
-    inverse[half:, :half] = -second @ (factor[half:, :half] @ first)
-    return inverse
+    first, second = inverse[:half, :half], inverse[half:, half:]
+    _invert_lower(factor[:half, :half], first)
+    _invert_lower(factor[half:, half:], second)
+    corner = inverse[half:, :half]
+    np.matmul(second, factor[half:, :half] @ first, out=corner)
+    corner *= -1
 
 
 def evidence_pull(features: Array, targets: Array) -> Array:
@@ -415,35 +418,50 @@ def squared_distance_deviation(squared_distance: Array, variance: Array) -> Arra
 # A `site` stands for one pair: exp(pull f - curvature f^2 / 2).
 
 
-def expected_log_likelihood(
+def expected_softplus(
+    latent_mean: Array, latent_variance: Array
+) -> tuple[Array, Array, Array]:
+    """E log(1 + exp f), and its first two derivatives in the mean of f.
+
+    These are <sigma(f)> and <sigma'(f)>; sigma' is the mixture of N(f; 0, s^2).
+    """
+    spread = np.sqrt(latent_variance + _SCALES[:, None] ** 2)
+    ratio = latent_mean / spread
+    below = ndtr(ratio)
+    density = np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi)
+    softplus = _SHARES @ (latent_mean * below + spread * density)
+    return softplus, _SHARES @ below, _SHARES @ (density / spread)
+
+
+Sites = tuple[Array, Array]  # curvature and pull of each pair
+
+
+def tight_bound(
     targets: Array, pair_weights: Array, latent_mean: Array, latent_variance: Array
-) -> float:
-    """<log Pr(S, D)>, exact: softplus'' = sigma' is the mixture of N(f; 0, s^2)."""
-    softplus = np.zeros_like(latent_mean)
-    for scale, share in zip(_SCALES, _SHARES, strict=True):
-        spread = np.sqrt(latent_variance + scale**2)
-        ratio = latent_mean / spread
-        density = np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi)
-        softplus += share * (latent_mean * ndtr(ratio) + spread * density)
-    return float(pair_weights @ (latent_mean / 2 - softplus) - targets @ latent_mean)
+) -> tuple[float, Sites]:
+    """<log Pr(S, D)>, exact, and the sites that follow it.
+
+    Curvature w <sigma'(f)>; pull: the slope of <log Pr> in m, plus curvature m.
+    """
+    softplus, p_different, slope = expected_softplus(latent_mean, latent_variance)
+    value = pair_weights @ (latent_mean / 2 - softplus) - targets @ latent_mean
+    curvature = pair_weights * slope
+    force = -targets - pair_weights * (p_different - 0.5)
+    return float(value), (curvature, force + curvature * latent_mean)
 
 
-def tight_sites(
+def jaakkola_bound(
     targets: Array, pair_weights: Array, latent_mean: Array, latent_variance: Array
-) -> tuple[Array, Array]:
-    """Curvature w <sigma'(f)> and pull: slope of <log Pr> in m, plus curvature m."""
-    curvature = pair_weights * expected_slope(latent_mean, latent_variance)
-    p_different = 1 - predictive_probability(latent_mean, latent_variance)
-    slope = -targets - pair_weights * (p_different - 0.5)
-    return curvature, slope + curvature * latent_mean
+) -> tuple[float, Sites]:
+    """The paper's bound at the xi of (11), and the sites of (9) and (10).
 
-
-def jaakkola_sites(
-    targets: Array, pair_weights: Array, latent_mean: Array, latent_variance: Array
-) -> tuple[Array, Array]:
-    """The sites of (9) and (10): curvature 2 lambda(xi) with xi of (11), pull -y/2."""
+    Curvature 2 lambda(xi), pull -y/2.
+    """
     xi = bound_points(latent_mean, latent_variance)
-    return 2 * pair_weights * bound_curvature(xi), -targets
+    value = expected_log_likelihood_bound(
+        targets, pair_weights, latent_mean, latent_variance, xi
+    )
+    return value, (2 * pair_weights * bound_curvature(xi), -targets)
 
 
 # --- Beyond the paper: the whole matrix -------------------------------------------

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from likewise import equations
+from likewise.equations import Sites
 from likewise.posterior import MetricPosterior, PairPosterior, WeightPosterior
 from likewise.prior import MatrixPrior, WeightPrior
 from likewise.solvers import (
     Evidence,
-    Sites,
     Solution,
     Solver,
     WeightSolver,
@@ -27,6 +27,8 @@ from likewise.solvers import (
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+# Of targets, weights and moments of f: a lower bound of the log likelihood, and sites.
+Bound = Callable[[Array, Array, Array, Array], tuple[float, Sites]]
 
 # Where the evidence chooses the precisions of the whole matrix: the logarithm of delta
 # has a normal prior, that of 1 / item_noise is anywhere between its bounds. Both are
@@ -36,12 +38,13 @@ DELTA, DELTA_SPREAD, FIRST_DELTA = 0.1, np.log(10), 0.25
 # Bounds of delta, and of 1 / item_noise, which starts half way in logarithms.
 LOWEST, HIGHEST = np.array([1e-4, 1 / 3]), np.array([1e4, 30.0])
 FIRM_PLACES = float(np.sqrt(LOWEST[1] * HIGHEST[1]))
-# A secant's step is at most so many of MacKay's.
-LONGEST_STEP = 8.0
+# A secant's step is at most so many of MacKay's, and no step, in logarithms, longer.
+LONGEST_STEP, FARTHEST = 8.0, 1.5
 # A gain of the evidence, in nats, for which a precision is not moved.
-WORTHLESS = 0.1
-# While a sweep gains more nats than this, precisions can wait.
-WORTH_A_SWEEP = 1.0
+WORTHLESS = 0.02
+# Precisions wait while a sweep gains more nats than this, or so many times more than
+# they would.
+WORTH_A_SWEEP, PATIENCE = 3.0, 10.0
 # Less noise than this is none.
 NO_NOISE = 1e-9
 # Up to so many pairs items may lie elsewhere than their features say.
@@ -67,25 +70,6 @@ class Fit:
     def item_noise(self) -> float:
         """How far items' features may mislead; 0 where they are taken as they are."""
         return 1 / float(self.precisions[1]) if len(self.precisions) > 1 else 0.0
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A lower bound of the log likelihood: its sites and its expectation."""
-
-    sites: Callable[[Array, Array, Array, Array], Sites]
-    expectation: Callable[[Array, Array, Array, Array], float]
-
-
-def _jaakkola_expectation(
-    targets: Array, weights: Array, mean: Array, variance: Array
-) -> float:
-    xi = equations.bound_points(mean, variance)
-    return equations.expected_log_likelihood_bound(targets, weights, mean, variance, xi)
-
-
-JAAKKOLA = Bound(equations.jaakkola_sites, _jaakkola_expectation)
-TIGHT = Bound(equations.tight_sites, equations.expected_log_likelihood)
 
 
 @dataclass(frozen=True)
@@ -155,12 +139,13 @@ def infer(
     if len(evidence.targets) == 0:
         return _unmoved(prior, firm)
     solver: Solver
+    bound: Bound
     if isinstance(prior, WeightPrior):
         solver = WeightSolver(evidence, prior, "clipped" if is_clipped else "held")
-        bound = JAAKKOLA
+        bound = equations.jaakkola_bound
     else:
         solver = matrix_solver(evidence, prior, with_places=len(firm.centre) > 1)
-        bound = TIGHT
+        bound = equations.tight_bound
     return _climb(
         solver, bound, evidence, firm, start=start, max_iter=max_iter, tol=tol
     )
@@ -177,7 +162,15 @@ def centre_evidence(evidence: Evidence, prior: MatrixPrior, max_iter: int) -> fl
     told = replace(evidence, features=features)
     firm = firmness(plain, 1 / deviation**2, 0.0)
     solver = WeightSolver(told, plain, sign="free")
-    fit = _climb(solver, TIGHT, told, firm, start=None, max_iter=max_iter, tol=3e-3)
+    fit = _climb(
+        solver,
+        equations.tight_bound,
+        told,
+        firm,
+        start=None,
+        max_iter=max_iter,
+        tol=1e-3,
+    )
     return float(fit.evidence[-1])
 
 
@@ -207,7 +200,7 @@ def _climb(
     max_iter: int,
     tol: float,
 ) -> Fit:
-    """Sweep until the bound gains less than `tol` of its size.
+    """Sweep until the bound has less than `tol` of its size to gain.
 
     Sites and precisions move together. Only Jaakkola's bound at a given precision
     rises by itself: elsewhere a step after which the bound would fall is shortened.
@@ -219,9 +212,10 @@ def _climb(
     else:
         moments = start.posterior.latent(evidence.features)
     # The first sites are Jaakkola's: they exist wherever f may lie.
-    sites = (JAAKKOLA if start is None else bound).sites(*told, *moments)
+    first = equations.jaakkola_bound if start is None else bound
+    sites = first(*told, *moments)[1]
     search = PrecisionSearch(firm)
-    rises = bound is JAAKKOLA and not firm.is_free.any()
+    rises = bound is equations.jaakkola_bound and not firm.is_free.any()
     wanted, step = sites, 1.0
     bounds: list[float] = []
     best: Solution | None = None
@@ -230,8 +224,8 @@ def _climb(
         tried_precisions = precisions * (search.goal / precisions) ** step
         solution = solver.solve(tried, tried_precisions)
         moments = solution.latent_mean, solution.latent_variance
-        value = bound.expectation(*told, *moments) - solution.divergence
-        value += firm.log_prior(tried_precisions)
+        expected, followed = bound(*told, *moments)
+        value = expected - solution.divergence + firm.log_prior(tried_precisions)
         gain = value - bounds[-1] if bounds else np.inf
         if gain < 0 and not rises:
             step /= 2
@@ -242,12 +236,24 @@ def _climb(
         bounds.append(value)
         enough = tol * max(1.0, abs(value))
         hoped = search.look(solution, precisions, gain)
-        if abs(gain) <= enough and hoped <= max(enough, WORTHLESS):
+        if _gain_ahead(bounds) <= enough and hoped <= max(enough, WORTHLESS):
             break
-        wanted = bound.sites(*told, *moments)
+        wanted = followed
         step = min(1.0, 2 * step)
     assert best is not None
     return Fit(best.posterior(), np.array(bounds), precisions)
+
+
+def _gain_ahead(bounds: list[float]) -> float:
+    """What all further sweeps may gain: each the same share of the one before.
+
+    Never more than the last gain, never less than a tenth of it.
+    """
+    if len(bounds) < 3:
+        return abs(bounds[-1] - bounds[-2]) if len(bounds) == 2 else np.inf
+    before, last = np.abs(np.diff(bounds[-3:]))
+    share = np.clip(last / max(before, 1e-300), 0.1, 0.5)
+    return float(last * share / (1 - share))
 
 
 def _between(sites: Sites, wanted: Sites, step: float) -> Sites:
@@ -270,17 +276,21 @@ class PrecisionSearch:
         self.goal = firm.centre
         self._firm = firm
         self._place = self._drift = np.full(len(firm.centre), np.nan)
+        self._hoped = np.inf
 
     def look(self, solution: Solution, precisions: Array, gain: float) -> float:
         """Set the goal; give what the bound may hope to gain by it.
 
-        While sweeps gain more than that they are worth more, and the goal stays.
+        While sweeps gain much more than that, the goal stays; once there is no hope
+        left and sweeps gain as little, nobody looks again.
         """
         self.goal = precisions
         if not self._firm.is_free.any():
             return 0.0
         if gain > WORTH_A_SWEEP:
             return np.inf
+        if max(gain, self._hoped) <= WORTHLESS / 2:
+            return self._hoped
         more, less = equations.precision_slope(
             *solution.determined(), precisions, self._firm.off(precisions)
         )
@@ -293,16 +303,17 @@ class PrecisionSearch:
             slope = (drift - self._drift) / (place - self._place)
         has_secant = np.isfinite(slope)
         secant = -1 / np.minimum(np.where(has_secant, slope, -1), -1 / LONGEST_STEP)
-        factor = np.where(has_secant, secant, 2.0)
-        move = np.clip(place + factor * drift, low, high) - place
+        step = np.clip(np.where(has_secant, secant, 1.0) * drift, -FARTHEST, FARTHEST)
+        move = np.clip(place + step, low, high) - place
         # Without a secant, hope for the longest step: a gentle slope may go on far.
         far = np.where(has_secant, 1.0, LONGEST_STEP / 2)
         hoped = self._firm.is_free * np.abs(move * (more - less)) * far / 4
-        moves = hoped > max(gain, WORTHLESS)
+        moves = hoped > max(gain / PATIENCE, WORTHLESS)
         self.goal = np.where(moves, np.exp(place + move), precisions)
         self._place = np.where(moves, place, self._place)
         self._drift = np.where(moves, drift, self._drift)
-        return float(hoped.max())
+        self._hoped = float(hoped.max())
+        return self._hoped
 
 
 def maximise_likelihood(

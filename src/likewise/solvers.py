@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import equations
+from likewise.equations import Sites
 from likewise.errors import InferenceError
 from likewise.posterior import (
     EntryPosterior,
@@ -24,7 +25,6 @@ from likewise.posterior import (
 from likewise.prior import MatrixPrior, WeightPrior
 
 Array = NDArray[np.float64]
-Sites = tuple[Array, Array]  # curvature and pull of each pair
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,7 @@ class PairSolver:
         self._fixed = self._plain @ self._plain.T
         if self.with_places:
             self._places = self.prior.place_covariance(gaps, self.evidence.pairs)
+        self._kept = np.empty(0), self._fixed
 
     def start(self, precisions: Array) -> tuple[Array, Array]:
         """See Solver."""
@@ -162,10 +163,7 @@ class PairSolver:
     def solve(self, sites: Sites, precisions: Array) -> Solution:
         """See Solver."""
         curvature, pull = sites
-        covariance = np.asarray(self._free / precisions[0])
-        covariance += self._fixed
-        if self.with_places:
-            covariance += self._places / precisions[1]
+        covariance = self._prior_covariance(precisions)
         alpha, root, log_determinant = equations.pair_posterior(
             covariance, self._latent, curvature, pull
         )
@@ -183,12 +181,22 @@ class PairSolver:
             lambda: self._posterior(precisions, alpha, root, half),
         )
 
+    def _prior_covariance(self, precisions: Array) -> Array:
+        """Covariance of f over the pairs; kept, for most sweeps have the last one's."""
+        if not np.array_equal(precisions, self._kept[0]):
+            covariance = self._free / precisions[0]
+            covariance += self._fixed
+            if self.with_places:
+                covariance += self._places / precisions[1]
+            self._kept = precisions, covariance
+        return self._kept[1]
+
     def _determined(
         self, precisions: Array, alpha: Array, root: Array, half: Array
     ) -> tuple[Array, Array]:
         """tr B^-1 W F W for each part F of the covariance; all four add up to B - I."""
         known = root @ (half[:, None] * self._plain)
-        n_free = len(half) - float(np.sum(root**2) + np.sum(known**2))
+        n_free = len(half) - float(np.vdot(root, root) + np.vdot(known, known))
         free_norm = float(alpha @ self._free @ alpha) / precisions[0] ** 2
         if not self.with_places:
             return np.array([n_free]), np.array([free_norm])
