@@ -1,6 +1,8 @@
 """How many answers are saved, what do flipped ones cost, does it stop in time?
 
-The paper's protocol: a pool of 50 items, 10 random answers, then 20 a round.
+The paper's protocol: a pool of 50 items, 10 random answers, then 20 a round. Beside it
+stands someone who knows every answer and asks for the kind that is wanted: what no
+learner can do.
 
 Usage: LIKEWISE_DATA=folder python benchmarks/asking.py [n_repeats]
 """
@@ -49,16 +51,34 @@ class Person:
         return roc_auc_score(self.truth > 0, -distance)
 
 
-def curve(source, seed, flipped=0.0, **choices):
-    """AUC after each round."""
+def curve(source, seed, ask=None, flipped=0.0, **choices):
+    """AUC after each round; the learner asks, unless `ask` does."""
     person = Person(source, seed, flipped, **choices)
     rng = np.random.default_rng(seed)
     person.answer(person.pairs[rng.choice(len(person.pairs), N_FIRST, replace=False)])
     reached = [person.auc()]
     for _ in ROUNDS[1:]:
-        person.answer(person.learner.ask(N_ROUND))
+        if ask is None:
+            person.answer(person.learner.ask(N_ROUND))
+        else:
+            ask(person, rng)
         reached.append(person.auc())
     return reached
+
+
+def ask_knowing(kinds):
+    """A round of open pairs drawn among those whose answer is wanted, in turn."""
+
+    def ask(person, rng):
+        for turn in range(N_ROUND):
+            known = set(map(tuple, person.learner.known_pairs().pairs.tolist()))
+            rest = [pair for pair in person.answers if pair not in known]
+            wanted = [p for p in rest if person.answers[p] == kinds[turn % len(kinds)]]
+            if rest:
+                drawn = (wanted or rest)[rng.integers(len(wanted or rest))]
+                person.answer(np.array([drawn]))
+
+    return ask
 
 
 def answers_needed(values, goal):
@@ -95,6 +115,12 @@ def main():
             print(f"{name}: {needed:.0f} answers reach what {N_ANSWERS} at random do")
             print(f"    at random {np.round(random, 3)}")
             print(f"    likewise  {np.round(clean, 3)}")
+            for what, kinds in {"half of each": (1, -1), "all same": (1,)}.items():
+                ask = ask_knowing(kinds)
+                values = np.mean([curve(source, s, ask) for s in seeds], axis=0)
+                needed = answers_needed(values, random[-1])
+                print(f"    chosen by their answers, {what}: {needed:.0f}", end=" ")
+                print(np.round(values, 3))
             print(
                 f"{name}: AUC {clean[-1]:.3f}, with one answer in ten flipped", end=" "
             )

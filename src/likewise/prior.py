@@ -219,7 +219,7 @@ def _agreement(white: Array, mapped: Array, item_weights: Array) -> tuple[Array,
     smooth = white
     for _ in range(N_STEPS):
         smooth = walk @ smooth
-    smooth = smooth - np.average(smooth, axis=0, weights=item_weights)
+    smooth = smooth - _mean(smooth, item_weights)
     shares, vectors = np.linalg.eigh((smooth * item_weights[:, None]).T @ smooth)
     return np.clip(shares, 0.0, 1.0), vectors
 
@@ -257,7 +257,11 @@ def _nearest(mapped: Array, n_neighbours: int) -> NDArray[np.intp]:
     return nearest
 
 
+def _mean(mapped: Array, item_weights: Array) -> Array:
+    return np.asarray(item_weights @ mapped / item_weights.sum())
+
+
 def _total_variance(mapped: Array, item_weights: Array) -> float:
-    centred = mapped - np.average(mapped, axis=0, weights=item_weights)
+    centred = mapped - _mean(mapped, item_weights)
     total = float(item_weights @ (centred**2).sum(axis=1))
     return total / max(float(item_weights.sum()) - 1, 1.0)

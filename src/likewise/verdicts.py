@@ -12,9 +12,9 @@ from likewise.pairs import draw_pairs
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 
-# Enough is known when this share of the candidates is: asking on then gains nothing in
-# any run of benchmarks/asking.py (docs/asking.md).
-ENOUGH_KNOWN = 0.98
+# Enough is known when this share of the candidates is: asking on then gains next to
+# nothing in any run of benchmarks/asking.py (docs/asking.md).
+ENOUGH_KNOWN = 0.995
 # Or when this share of the items keeps its nearest neighbour while a third of the
 # answers came in, and the answers are at least so many.
 ENOUGH_STABLE, ENOUGH_ANSWERS = 0.99, 50
@@ -116,7 +116,7 @@ def judge(
     if n_open == 0:
         stop, reason = True, "every candidate pair is known."
     elif known >= ENOUGH_KNOWN:
-        stop, reason = True, f"{known:.0%} of the candidate pairs are known."
+        stop, reason = True, f"{known:.1%} of the candidate pairs are known."
     elif kept >= ENOUGH_STABLE and n_answers >= ENOUGH_ANSWERS:
         stop = True
         reason = f"the last third of the answers left {kept:.0%} of neighbours alone."
