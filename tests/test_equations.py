@@ -317,6 +317,32 @@ def test_predictions_agree_with_quadrature(mean, variance):
     assert_allclose(p_same, expectation(expit(-f)), atol=1e-5)
     truth = expectation(equations.label_entropy(expit(f)))
     assert_allclose(expected_h, truth, atol=1e-5)
+    softplus, slope, curvature = equations.expected_softplus(
+        np.array([mean]), np.array([variance])
+    )
+    assert_allclose(softplus, expectation(np.logaddexp(0, f)), rtol=1e-5, atol=1e-5)
+    assert_allclose(slope, expectation(expit(f)), atol=1e-5)
+    assert_allclose(curvature, expectation(expit(f) * expit(-f)), atol=1e-5)
+
+
+@pytest.mark.parametrize("bound", [equations.tight_bound, equations.jaakkola_bound])
+def test_sites_follow_their_bound(rng, bound):
+    """Slope in the mean is pull - curvature m, in the variance -curvature / 2."""
+    targets, weights = rng.choice([-0.6, 0.6], 8), np.full(8, 1.2)
+    m, v = rng.normal(size=8), rng.uniform(0.5, 4, 8)
+    step = 1e-5
+
+    _, (curvature, pull) = bound(targets, weights, m, v)
+
+    for k in range(8):
+        move = step * np.eye(8)[k]
+        in_mean = bound(targets, weights, m + move, v)[0]
+        in_mean -= bound(targets, weights, m - move, v)[0]
+        in_variance = bound(targets, weights, m, v + move)[0]
+        in_variance -= bound(targets, weights, m, v - move)[0]
+        slope = pull[k] - curvature[k] * m[k]
+        assert_allclose(in_mean / (2 * step), slope, atol=1e-5)
+        assert_allclose(in_variance / (2 * step), -curvature[k] / 2, atol=1e-5)
 
 
 def test_the_mixture_nodes_are_a_gauss_rule_of_kolmogorovs_distribution():

@@ -427,6 +427,22 @@ def test_the_prior_metrics_own_evidence_is_an_integral_over_two_numbers(
     assert truth - 0.1 < reached < truth
 
 
+@pytest.mark.parametrize(
+    ("bounds", "ahead"),
+    [
+        ([-9.0], np.inf),
+        ([-9.0, -8.0], 1.0),
+        ([-9.0, -8.0, -7.75], 0.25 / 3),  # 1/16 + 1/64 + ...
+        ([-9.0, -8.0, -7.2], 0.8),  # hardly slower: no more than the last
+        ([-9.0, -8.0, -7.999], 0.001 / 9),  # a tenth, then a hundredth ...
+        ([-8.0, -8.0, -8.0], 0.0),
+    ],
+)
+def test_what_is_ahead_is_the_rest_of_a_geometric_series(bounds, ahead):
+    """Sweeps stop by what all further ones may gain, not by the last one's gain."""
+    assert_allclose(inference._gain_ahead(bounds), ahead, atol=1e-12)
+
+
 def test_the_tight_posterior_is_a_maximum_of_its_bound(rng):
     """Moving mean or variance of any entry lowers the exact bound."""
     evidence, prior = matrix_problem(rng, 40)
