@@ -10,6 +10,7 @@ from sklearn.base import clone
 from likewise import ActiveMetric, BayesianMetric, InputError, search
 from likewise.acquisition import ACQUISITIONS
 from likewise.pairs import all_pairs, pair_number
+from likewise.verdicts import judge
 
 
 def answers(y, pairs):
@@ -368,6 +369,21 @@ def test_it_stops_when_the_pool_is_known(blobs):
     assert 0.5 < low <= verdict.accuracy <= high <= 1
     assert str(verdict).startswith("Stop: ")
     assert len(learner.history()) < 0.6 * len(pool)
+
+
+def test_a_hundredth_of_the_pool_unknown_is_no_reason_to_stop(blobs):
+    """What a few last answers change is more than their share of the pairs."""
+    X, _ = blobs
+    metric = ActiveMetric(X, random_state=0).metric_
+    rng = np.random.RandomState(0)
+
+    nearly, fully = (
+        judge(metric, metric, X, n_open, 1000, 10, rng) for n_open in (10, 4)
+    )
+
+    assert not nearly.stop
+    assert fully.stop
+    assert fully.reason == "99.6% of the candidate pairs are known."
 
 
 def test_the_estimate_of_accuracy_covers_the_truth(blobs):

@@ -293,6 +293,19 @@ def test_pairs_and_entries_are_two_ways_to_one_answer(rng, precisions):
     assert_allclose(beliefs[0].latent(new), beliefs[1].latent(new), atol=1e-8)
 
 
+def test_a_solver_remembers_nothing_but_the_last_precisions(rng):
+    """Going to other precisions and back gives what a new solver gives."""
+    evidence, prior = matrix_problem(rng, n_items=20)
+    sites = rng.uniform(0.05, 0.25, 60), -evidence.targets
+    used = PairSolver(evidence, prior, with_places=True)
+
+    for precisions in ([0.3, 2.0], [0.3, 0.5], [0.3, 0.5], [4.0, 0.5], [0.3, 2.0]):
+        fresh = PairSolver(evidence, prior, with_places=True)
+        one, other = (s.solve(sites, np.array(precisions)) for s in (used, fresh))
+        assert_allclose(one.latent_mean, other.latent_mean, rtol=1e-12)
+        assert_allclose(one.latent_variance, other.latent_variance, rtol=1e-12)
+
+
 def test_the_smaller_side_is_chosen(rng):
     """Eight parameters; with twenty items' places sixty more."""
     few, prior = matrix_problem(rng, 8)

@@ -27,6 +27,7 @@ from scipy.special import entr, expit, gammaln, log_expit, multigammaln, ndtr
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Sites = tuple[Array, Array]  # curvature and pull of each pair
 
 # --- 3.1  The Bayesian framework -------------------------------------------------
 
@@ -377,18 +378,9 @@ def expected_entropy(latent_mean: Array, latent_variance: Array) -> Array:
 def probability_deviation(latent_mean: Array, latent_variance: Array) -> Array:
     """Standard deviation of sigma(-f) over f; E p - E p^2 is <sigma'(f)>."""
     p_same = predictive_probability(latent_mean, latent_variance)
-    doubt = p_same * (1 - p_same) - expected_slope(latent_mean, latent_variance)
+    slope = expected_softplus(latent_mean, latent_variance)[2]
+    doubt = p_same * (1 - p_same) - slope
     return np.sqrt(np.maximum(doubt, 0.0))
-
-
-def expected_slope(latent_mean: Array, latent_variance: Array) -> Array:
-    """<sigma'(f)> = E_s N(m; 0, v + s^2)."""
-    result = np.zeros_like(latent_mean)
-    for scale, share in zip(_SCALES, _SHARES, strict=True):
-        spread = latent_variance + scale**2
-        density = np.exp(-(latent_mean**2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
-        result += share * density
-    return result
 
 
 def mutual_information(latent_mean: Array, latent_variance: Array) -> Array:
@@ -431,9 +423,6 @@ def expected_softplus(
     density = np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi)
     softplus = _SHARES @ (latent_mean * below + spread * density)
     return softplus, _SHARES @ below, _SHARES @ (density / spread)
-
-
-Sites = tuple[Array, Array]  # curvature and pull of each pair
 
 
 def tight_bound(

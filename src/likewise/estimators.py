@@ -94,7 +94,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         The variational posterior; the paper's with its mean clipped at zero; the
         non-Bayesian baseline of its section 5.2. "full" takes the first only.
     max_iter, tol : int, float
-        Sweeps at most; the gain of the lower bound, relative, at which to stop.
+        Sweeps at most; what further ones may gain of the lower bound, relative, at
+        which to stop.
     random_state : int, RandomState or None
         Draws pairs and items where there are too many: pairs in `fit` above 1,500,
         items for the prior above 20,000, for the choice of units above 2,000.

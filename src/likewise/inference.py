@@ -236,7 +236,8 @@ def _climb(
         bounds.append(value)
         enough = tol * max(1.0, abs(value))
         hoped = search.look(solution, precisions, gain)
-        if _gain_ahead(bounds) <= enough and hoped <= max(enough, WORTHLESS):
+        ahead = _gain_ahead(bounds) if step == 1.0 else abs(gain)
+        if ahead <= enough and hoped <= max(enough, WORTHLESS):
             break
         wanted = followed
         step = min(1.0, 2 * step)
@@ -245,9 +246,9 @@ def _climb(
 
 
 def _gain_ahead(bounds: list[float]) -> float:
-    """What all further sweeps may gain: each the same share of the one before.
+    """What further sweeps may gain, each the same share of the one before.
 
-    Never more than the last gain, never less than a tenth of it.
+    The share lies between a tenth and a half.
     """
     if len(bounds) < 3:
         return abs(bounds[-1] - bounds[-2]) if len(bounds) == 2 else np.inf
@@ -276,21 +277,17 @@ class PrecisionSearch:
         self.goal = firm.centre
         self._firm = firm
         self._place = self._drift = np.full(len(firm.centre), np.nan)
-        self._hoped = np.inf
 
     def look(self, solution: Solution, precisions: Array, gain: float) -> float:
         """Set the goal; give what the bound may hope to gain by it.
 
-        While sweeps gain much more than that, the goal stays; once there is no hope
-        left and sweeps gain as little, nobody looks again.
+        While sweeps gain much more than that, the goal stays.
         """
         self.goal = precisions
         if not self._firm.is_free.any():
             return 0.0
         if gain > WORTH_A_SWEEP:
             return np.inf
-        if max(gain, self._hoped) <= WORTHLESS / 2:
-            return self._hoped
         more, less = equations.precision_slope(
             *solution.determined(), precisions, self._firm.off(precisions)
         )
@@ -305,15 +302,14 @@ class PrecisionSearch:
         secant = -1 / np.minimum(np.where(has_secant, slope, -1), -1 / LONGEST_STEP)
         step = np.clip(np.where(has_secant, secant, 1.0) * drift, -FARTHEST, FARTHEST)
         move = np.clip(place + step, low, high) - place
-        # Without a secant, hope for the longest step: a gentle slope may go on far.
+        # Without a secant, hope for half the longest step: a slope may go on far.
         far = np.where(has_secant, 1.0, LONGEST_STEP / 2)
         hoped = self._firm.is_free * np.abs(move * (more - less)) * far / 4
         moves = hoped > max(gain / PATIENCE, WORTHLESS)
         self.goal = np.where(moves, np.exp(place + move), precisions)
         self._place = np.where(moves, place, self._place)
         self._drift = np.where(moves, drift, self._drift)
-        self._hoped = float(hoped.max())
-        return self._hoped
+        return float(hoped.max())
 
 
 def maximise_likelihood(

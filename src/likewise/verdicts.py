@@ -12,8 +12,8 @@ from likewise.pairs import draw_pairs
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 
-# Enough is known when this share of the candidates is: asking on then gains next to
-# nothing in any run of benchmarks/asking.py (docs/asking.md).
+# Enough is known when this share of the candidates is: asking on then gains nothing in
+# any run of benchmarks/asking.py (docs/asking.md).
 ENOUGH_KNOWN = 0.995
 # Or when this share of the items keeps its nearest neighbour while a third of the
 # answers came in, and the answers are at least so many.
