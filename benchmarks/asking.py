@@ -51,17 +51,19 @@ class Person:
         return roc_auc_score(self.truth > 0, -distance)
 
 
-def curve(source, seed, ask=None, flipped=0.0, **choices):
-    """AUC after each round; the learner asks, unless `ask` does."""
+def ask_learner(person, rng):
+    """A round of the learner's own questions."""
+    person.answer(person.learner.ask(N_ROUND))
+
+
+def curve(source, seed, ask=ask_learner, flipped=0.0, **choices):
+    """AUC after each round."""
     person = Person(source, seed, flipped, **choices)
     rng = np.random.default_rng(seed)
     person.answer(person.pairs[rng.choice(len(person.pairs), N_FIRST, replace=False)])
     reached = [person.auc()]
     for _ in ROUNDS[1:]:
-        if ask is None:
-            person.answer(person.learner.ask(N_ROUND))
-        else:
-            ask(person, rng)
+        ask(person, rng)
         reached.append(person.auc())
     return reached
 
@@ -73,10 +75,10 @@ def ask_knowing(kinds):
         for turn in range(N_ROUND):
             known = set(map(tuple, person.learner.known_pairs().pairs.tolist()))
             rest = [pair for pair in person.answers if pair not in known]
-            wanted = [p for p in rest if person.answers[p] == kinds[turn % len(kinds)]]
-            if rest:
-                drawn = (wanted or rest)[rng.integers(len(wanted or rest))]
-                person.answer(np.array([drawn]))
+            kind = kinds[turn % len(kinds)]
+            wanted = [pair for pair in rest if person.answers[pair] == kind] or rest
+            if wanted:
+                person.answer(rng.choice(wanted, 1))
 
     return ask
 

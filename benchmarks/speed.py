@@ -10,15 +10,20 @@ import numpy as np
 from likewise import BayesianMetric
 
 
-def best(action, repeats=5):
-    """Shortest time of several runs, after one to warm up."""
+def times(action, repeats=5):
+    """Times of several runs, after one to warm up."""
     action()
-    times = []
+    taken = []
     for _ in range(repeats):
         start = time.perf_counter()
         action()
-        times.append(time.perf_counter() - start)
-    return min(times)
+        taken.append(time.perf_counter() - start)
+    return taken
+
+
+def best(action, repeats=5):
+    """The shortest of them."""
+    return min(times(action, repeats))
 
 
 def draw(rng, n_pairs, n_items):
@@ -47,15 +52,15 @@ def main():
     print(f"One sweep of 3,000 pairs, K = 200: {fit / bare:.2f} Gram and inverse")
 
     whole = BayesianMetric(n_basis=30, prior="unit", prior_precision=0.1)
-    times = {}
+    taken = {}
     for n_pairs in (5000, 10_000, 20_000):
         some = np.unique(draw(rng, n_pairs, 3000), axis=0)
         said = np.where(y[some[:, 0]] == y[some[:, 1]], 1, -1)
-        times[n_pairs] = best(lambda s=some, t=said: whole.fit_pairs(X, s, t), 1)
-        times[n_pairs] /= whole.n_iter_
+        taken[n_pairs] = best(lambda s=some, t=said: whole.fit_pairs(X, s, t), 1)
+        taken[n_pairs] /= whole.n_iter_
     print(
-        f"Whole matrix, K = 30, a sweep: {times[10_000] / times[5000]:.2f} and "
-        f"{times[20_000] / times[10_000]:.2f} times as long for each doubling of pairs"
+        f"Whole matrix, K = 30, a sweep: {taken[10_000] / taken[5000]:.2f} and "
+        f"{taken[20_000] / taken[10_000]:.2f} times as long for each doubling of pairs"
     )
 
     few, said = pairs[:435], labels[:435]
