@@ -7,10 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from likewise import ActiveMetric, BayesianMetric, InputError, search
-from likewise.acquisition import ACQUISITIONS
+from likewise import ActiveMetric, BayesianMetric, InputError
+from likewise.asking import candidates as search
+from likewise.asking.acquisition import ACQUISITIONS
+from likewise.asking.verdicts import judge
 from likewise.pairs import all_pairs, pair_number
-from likewise.verdicts import judge
 
 
 def answers(y, pairs):

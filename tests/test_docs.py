@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 import likewise
-from likewise import active, closure, equations, estimators
+from likewise import active, estimators
 from likewise.__main__ import COMMANDS
-from likewise.acquisition import ACQUISITIONS
+from likewise.asking import closure
+from likewise.asking.acquisition import ACQUISITIONS
+from likewise.model import equations
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

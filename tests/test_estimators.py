@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from likewise import BayesianMetric, InputError
-from likewise.basis import BASES, fit_basis
+from likewise.model.basis import BASES, fit_basis
 from likewise.pairs import all_pairs, pair_number
 
 

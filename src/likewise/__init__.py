@@ -1,10 +1,10 @@
 """Learn what "same" means to a person from a few same/different answers."""
 
 from likewise.active import ActiveMetric
-from likewise.calibration import CalibrationCurve, calibration_curve
 from likewise.errors import InferenceError, InputError, LikewiseError, StoreError
 from likewise.estimators import BayesianMetric
-from likewise.posterior import MetricPosterior
+from likewise.model.calibration import CalibrationCurve, calibration_curve
+from likewise.model.posterior import MetricPosterior
 
 __all__ = [
     "ActiveMetric",

@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from likewise import acquisition as acquisitions
-from likewise import search
-from likewise.acquisition import Acquisition
-from likewise.answers import AnswerLog, Cycle, KnownPairs
+from likewise.asking import acquisition as acquisitions
+from likewise.asking import candidates as search
+from likewise.asking.acquisition import Acquisition
+from likewise.asking.answers import AnswerLog, Cycle, KnownPairs
+from likewise.asking.verdicts import Verdict, Why, explain, judge
 from likewise.errors import InputError
 from likewise.estimators import BayesianMetric
 from likewise.pairs import all_pairs, check_pairs, draw_pairs, pair_number
-from likewise.verdicts import Verdict, Why, explain, judge
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]

@@ -17,24 +17,18 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from likewise import equations
-from likewise.basis import Basis, check_basis, fit_basis
+from likewise.asking.candidates import map_features
 from likewise.errors import InputError
-from likewise.inference import (
+from likewise.model import equations
+from likewise.model.basis import Basis, check_basis, fit_basis
+from likewise.model.fitting import (
     MAX_PLACED,
     Fit,
     centre_evidence,
     infer,
     maximise_likelihood,
 )
-from likewise.pairs import (
-    check_agreement,
-    check_labels,
-    check_pairs,
-    check_weights,
-    pairs_from_classes,
-)
-from likewise.prior import (
+from likewise.model.priors import (
     PRIORS,
     MatrixPrior,
     WeightPrior,
@@ -42,8 +36,14 @@ from likewise.prior import (
     neighbour_agreement,
     unlabelled_metric,
 )
-from likewise.search import map_features
-from likewise.solvers import Evidence
+from likewise.model.solvers import Evidence
+from likewise.pairs import (
+    check_agreement,
+    check_labels,
+    check_pairs,
+    check_weights,
+    pairs_from_classes,
+)
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]

@@ -108,7 +108,7 @@ def test_corel_is_computed_from_the_pictures(nothing, monkeypatch):
 
     assert source.X.shape == (20, 36)
     assert np.bincount(source.y).tolist() == [4] * 5
-    assert "likewise.images" in source.origin
+    assert "likewise.features.paper" in source.origin
 
 
 def test_too_few_pictures_are_refused(nothing):

@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import InputError, images
+from likewise import InputError
 from likewise.app.records import Medium
 from likewise.app.sounds import read_sound
 from likewise.app.writer import Writer
+from likewise.features import paper
 
 Array = NDArray[np.float64]
 Progress = Callable[[Iterable[Any], int], Iterable[Any]]
@@ -59,7 +60,7 @@ class FileRead:
 def from_images(folder: Path, writer: Writer, progress: Progress) -> Built:
     """Make an item of every picture in a folder and its subfolders."""
     built = _from_files(folder, PICTURES, read_picture, "picture", writer, progress)
-    built.feature_names = list(images.FEATURE_NAMES)
+    built.feature_names = list(paper.FEATURE_NAMES)
     return built
 
 
@@ -194,7 +195,7 @@ def read_picture(path: Path) -> FileRead:
     return FileRead(
         path,
         hashlib.sha256(data).hexdigest(),
-        images.picture_features(picture),
+        paper.picture_features(picture),
         picture_media(picture),
     )
 

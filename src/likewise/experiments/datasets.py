@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
-from likewise.images import Progress, folder_features
+from likewise.features.paper import Progress, folder_features
 
 Array = NDArray[np.float64]
 Classes = NDArray[np.intp]
@@ -151,7 +151,7 @@ def _corel_from_pictures(pictures: Path, progress: Progress | None) -> Source:
         "corel",
         folder_features(paths, progress=progress),
         np.array(y),
-        f"{len(paths)} photographs, features computed by likewise.images",
+        f"{len(paths)} photographs, features computed by likewise.features.paper",
         False,
     )
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from likewise import prior as module
-from likewise.basis import fit_basis
-from likewise.prior import (
+from likewise.model import priors as module
+from likewise.model.basis import fit_basis
+from likewise.model.priors import (
     MatrixPrior,
     matrix_frame,
     neighbour_agreement,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from likewise import equations
-from likewise.acquisition import ACQUISITIONS, favourite, find_acquisition
+from likewise.asking.acquisition import ACQUISITIONS, favourite, find_acquisition
 from likewise.errors import InputError
-from likewise.posterior import WeightPosterior
+from likewise.model import equations
+from likewise.model.posterior import WeightPosterior
 from tests.fakes import FixedPosterior
 
 

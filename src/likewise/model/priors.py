@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from likewise import equations
-from likewise.basis import Basis
+from likewise.model import equations
+from likewise.model.basis import Basis
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]

@@ -43,7 +43,7 @@ def picture_features(image: "Image") -> Array:
     Examples
     --------
     >>> from PIL import Image
-    >>> from likewise.images import picture_features
+    >>> from likewise.features.paper import picture_features
     >>> red = picture_features(Image.new("RGB", (80, 80), "red"))
     >>> red.shape, red[:3].tolist()  # hue, saturation, value
     ((36,), [0.0, 1.0, 1.0])

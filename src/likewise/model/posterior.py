@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import equations
-from likewise.prior import MatrixPrior
+from likewise.model import equations
+from likewise.model.priors import MatrixPrior
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]

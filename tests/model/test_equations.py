@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.optimize import nnls
 from scipy.special import expit
 
-from likewise import equations
+from likewise.model import equations
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import equations
 from likewise.estimators import BayesianMetric
+from likewise.model import equations
 from likewise.pairs import draw_pairs
 
 Array = NDArray[np.float64]

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from likewise import equations
-from likewise.equations import Sites
-from likewise.posterior import MetricPosterior, PairPosterior, WeightPosterior
-from likewise.prior import MatrixPrior, WeightPrior
-from likewise.solvers import (
+from likewise.model import equations
+from likewise.model.equations import Sites
+from likewise.model.posterior import MetricPosterior, PairPosterior, WeightPosterior
+from likewise.model.priors import MatrixPrior, WeightPrior
+from likewise.model.solvers import (
     Evidence,
     Solution,
     Solver,

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import equations
 from likewise.errors import InputError
-from likewise.posterior import MetricPosterior
+from likewise.model import equations
+from likewise.model.posterior import MetricPosterior
 
 Array = NDArray[np.float64]
 Acquisition = Callable[[MetricPosterior, Array], Array]

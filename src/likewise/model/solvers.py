@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import equations
-from likewise.equations import Sites
 from likewise.errors import InferenceError
-from likewise.posterior import (
+from likewise.model import equations
+from likewise.model.equations import Sites
+from likewise.model.posterior import (
     EntryPosterior,
     MetricPosterior,
     PairPosterior,
@@ -22,7 +22,7 @@ from likewise.posterior import (
     matrix_entries,
     parameter_features,
 )
-from likewise.prior import MatrixPrior, WeightPrior
+from likewise.model.priors import MatrixPrior, WeightPrior
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from likewise.closure import Closure
+from likewise.asking.closure import Closure
 
 N_ITEMS = 7
 ALL_PAIRS = np.column_stack(np.triu_indices(N_ITEMS, 1))
@@ -185,7 +185,7 @@ def test_shared_opponents_are_summed_alike_in_blocks(monkeypatch):
     pairs = np.column_stack(np.triu_indices(40, 1))
     whole = closure.gain(pairs, 1)
 
-    monkeypatch.setattr("likewise.closure.BLOCK", 7)
+    monkeypatch.setattr("likewise.asking.closure.BLOCK", 7)
 
     assert_array_equal(closure.gain(pairs, 1), whole)
     assert whole.max() > 40

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import equations
 from likewise.errors import InputError
+from likewise.model import equations
 
 Array = NDArray[np.float64]
 BASES = ("eigen", "axes", "full")

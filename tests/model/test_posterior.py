@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from likewise import equations
-from likewise.posterior import WeightPosterior
-from likewise.prior import MatrixPrior
-from likewise.solvers import EntrySolver, Evidence, PairSolver
+from likewise.model import equations
+from likewise.model.posterior import WeightPosterior
+from likewise.model.priors import MatrixPrior
+from likewise.model.solvers import EntrySolver, Evidence, PairSolver
 
 
 @pytest.fixture

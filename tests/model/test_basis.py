@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from likewise.basis import check_basis, fit_basis
 from likewise.errors import InputError
+from likewise.model.basis import check_basis, fit_basis
 
 
 def fit(X, kind="eigen", n_basis=None, weights=None):

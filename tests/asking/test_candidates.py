@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from likewise import search
-from likewise.basis import fit_basis
+from likewise.asking import candidates as search
+from likewise.model.basis import fit_basis
 from likewise.pairs import all_pairs, pair_number
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from PIL import Image
 
 from likewise.errors import InputError
-from likewise.images import (
+from likewise.features.paper import (
     FEATURE_NAMES,
     _working_size,
     file_features,
@@ -172,7 +172,7 @@ def test_a_missing_library_names_the_extra():
     """Without scikit-image the error says what to install."""
     code = (
         "import sys; sys.modules['skimage.color'] = None\n"
-        "from PIL import Image; from likewise.images import picture_features\n"
+        "from PIL import Image; from likewise.features.paper import picture_features\n"
         "picture_features(Image.new('RGB', (80, 80)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -9,12 +9,12 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logsumexp
 from scipy.stats import norm
 
-from likewise import equations, inference
 from likewise.errors import InferenceError
-from likewise.inference import Fit, centre_evidence, infer, maximise_likelihood
-from likewise.posterior import WeightPosterior, parameter_features
-from likewise.prior import MatrixPrior, WeightPrior
-from likewise.solvers import EntrySolver, Evidence, PairSolver, matrix_solver
+from likewise.model import equations, fitting
+from likewise.model.fitting import Fit, centre_evidence, infer, maximise_likelihood
+from likewise.model.posterior import WeightPosterior, parameter_features
+from likewise.model.priors import MatrixPrior, WeightPrior
+from likewise.model.solvers import EntrySolver, Evidence, PairSolver, matrix_solver
 from tests.samplers import elliptical_slice
 
 
@@ -387,7 +387,7 @@ def test_heavy_pairs_do_not_end_the_search_before_it_began(rng):
 
     fit = infer(evidence, prior, None, max_iter=100, tol=1e-4)
 
-    assert fit.prior_precision != inference.DELTA
+    assert fit.prior_precision != fitting.DELTA
 
 
 def test_a_start_without_noise_does_not_settle_the_noise(rng):
@@ -409,7 +409,7 @@ def test_a_start_without_noise_does_not_settle_the_noise(rng):
 
 def test_above_so_many_pairs_items_lie_where_their_features_say(rng, monkeypatch):
     """Their number would decide how long a fit takes."""
-    monkeypatch.setattr(inference, "MAX_PLACED", 59)
+    monkeypatch.setattr(fitting, "MAX_PLACED", 59)
     evidence, prior = matrix_problem(rng, n_items=20)
 
     fit = infer(evidence, prior, 0.3, item_noise=None, max_iter=100, tol=1e-6)
@@ -453,7 +453,7 @@ def test_the_prior_metrics_own_evidence_is_an_integral_over_two_numbers(
 )
 def test_what_is_ahead_is_the_rest_of_a_geometric_series(bounds, ahead):
     """Sweeps stop by what all further ones may gain, not by the last one's gain."""
-    assert_allclose(inference._gain_ahead(bounds), ahead, atol=1e-12)
+    assert_allclose(fitting._gain_ahead(bounds), ahead, atol=1e-12)
 
 
 def test_the_tight_posterior_is_a_maximum_of_its_bound(rng):

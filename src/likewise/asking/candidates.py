@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from likewise.basis import Basis
+from likewise.model.basis import Basis
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from likewise.answers import Answer, AnswerLog, flip_rates
+from likewise.asking.answers import Answer, AnswerLog, flip_rates
 
 
 def answers(*said):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.closure import DIFFERENT, SAME, UNSURE, Closure
+from likewise.asking.closure import DIFFERENT, SAME, UNSURE, Closure
 from likewise.pairs import pair_array
 
 Array = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Which pair next: answers, what they imply, scores, when to stop."""

@@ -1,0 +1,1 @@
+"""What is believed: the paper, what goes beyond it, fits and posteriors."""
