@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.asking.candidates import map_features
 from likewise.errors import InputError
-from likewise.model import equations
+from likewise.model import matrix
 from likewise.model.basis import Basis, check_basis, fit_basis
 from likewise.model.fitting import (
     MAX_PLACED,
@@ -248,7 +248,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             pairs,
             n_threads=os.cpu_count() or 1,
         )
-        return distance, equations.squared_distance_deviation(squared, variance)
+        return distance, matrix.squared_distance_deviation(squared, variance)
 
     def pair_probability(self, X: ArrayLike, pairs: ArrayLike) -> Array:
         """P(same) of each pair, uncertainty about the metric included."""

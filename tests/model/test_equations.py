@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.optimize import nnls
 from scipy.special import expit
 
-from likewise.model import equations
+from likewise.model import equations, matrix
 
 
 @pytest.fixture
@@ -311,13 +311,13 @@ def test_predictions_agree_with_quadrature(mean, variance):
     def expectation(values):
         return values @ density / density.sum()
 
-    p_same = equations.predictive_probability(np.array([mean]), np.array([variance]))
-    expected_h = equations.expected_entropy(np.array([mean]), np.array([variance]))
+    p_same = matrix.predictive_probability(np.array([mean]), np.array([variance]))
+    expected_h = matrix.expected_entropy(np.array([mean]), np.array([variance]))
 
     assert_allclose(p_same, expectation(expit(-f)), atol=1e-5)
     truth = expectation(equations.label_entropy(expit(f)))
     assert_allclose(expected_h, truth, atol=1e-5)
-    softplus, slope, curvature = equations.expected_softplus(
+    softplus, slope, curvature = matrix.expected_softplus(
         np.array([mean]), np.array([variance])
     )
     assert_allclose(softplus, expectation(np.logaddexp(0, f)), rtol=1e-5, atol=1e-5)
@@ -325,7 +325,7 @@ def test_predictions_agree_with_quadrature(mean, variance):
     assert_allclose(curvature, expectation(expit(f) * expit(-f)), atol=1e-5)
 
 
-@pytest.mark.parametrize("bound", [equations.tight_bound, equations.jaakkola_bound])
+@pytest.mark.parametrize("bound", [matrix.tight_bound, equations.jaakkola_bound])
 def test_sites_follow_their_bound(rng, bound):
     """Slope in the mean is pull - curvature m, in the variance -curvature / 2."""
     targets, weights = rng.choice([-0.6, 0.6], 8), np.full(8, 1.2)
@@ -347,7 +347,7 @@ def test_sites_follow_their_bound(rng, bound):
 
 def test_the_mixture_nodes_are_a_gauss_rule_of_kolmogorovs_distribution():
     """The rule gives the moments of 2K, the exact ones by series."""
-    scales, shares = equations._SCALES, equations._SHARES
+    scales, shares = matrix._SCALES, matrix._SHARES
 
     assert_allclose(shares.sum(), 1)
     assert_allclose(shares @ scales, 2 * stats.kstwobign.mean(), rtol=1e-6)
@@ -362,7 +362,7 @@ def test_information_is_entropy_minus_expected_entropy_by_simulation(rng):
     p = expit(-draws)
     expected = equations.label_entropy(p.mean()) - equations.label_entropy(p).mean()
 
-    value = equations.mutual_information(np.array([0.8]), np.array([2.25]))
+    value = matrix.mutual_information(np.array([0.8]), np.array([2.25]))
 
     assert_allclose(value, expected, atol=1e-3)
 
@@ -371,21 +371,21 @@ def test_no_doubt_no_information():
     """A known metric learns nothing from any answer."""
     m = np.linspace(-5, 5, 11)
 
-    assert_allclose(equations.mutual_information(m, np.zeros(11)), 0, atol=2e-6)
+    assert_allclose(matrix.mutual_information(m, np.zeros(11)), 0, atol=2e-6)
 
 
 def test_distance_deviation_is_the_simulated_one_far_from_zero(rng):
     """The delta method where the distance is large against its doubt."""
     squared = 9 + 0.5 * rng.standard_normal(200_000)
 
-    value = equations.squared_distance_deviation(np.array([9.0]), np.array([0.25]))
+    value = matrix.squared_distance_deviation(np.array([9.0]), np.array([0.25]))
 
     assert_allclose(value, np.sqrt(squared).std(), rtol=0.01)
 
 
 def test_distance_deviation_stays_finite_at_zero():
     """A distance of zero still has a deviation; no doubt has none."""
-    value = equations.squared_distance_deviation(np.zeros(2), np.array([0.16, 0.0]))
+    value = matrix.squared_distance_deviation(np.zeros(2), np.array([0.16, 0.0]))
 
     assert_allclose(value, [np.sqrt(0.4), 0])
 
@@ -408,11 +408,11 @@ def test_variances_of_pairs_hold_for_sites_of_any_strength(rng):
     A = rng.normal(size=(40, 40))
     covariance = A @ A.T
     curvature = 10.0 ** rng.uniform(-14, 0, 40)
-    _, root, _ = equations.pair_posterior(
+    _, root, _ = matrix.pair_posterior(
         covariance, np.zeros(40), curvature, np.zeros(40)
     )
 
-    variance = equations.pair_variance(covariance, curvature, root)
+    variance = matrix.pair_variance(covariance, curvature, root)
 
     plain = covariance - covariance @ np.linalg.solve(
         covariance + np.diag(1 / curvature), covariance
@@ -424,7 +424,7 @@ def test_nothing_speaks_for_another_precision_than_that_of_known_weights(rng):
     """All weights determined, drawn at precision 4: the slope in log delta is zero."""
     weights = rng.normal(size=10_000) / 2
 
-    more, less = equations.precision_slope(
+    more, less = matrix.precision_slope(
         np.array([10_000.0]),
         np.array([weights @ weights]),
         np.array([4.0]),
@@ -445,7 +445,7 @@ def test_a_prior_of_the_precision_pulls_towards_its_centre():
     slope = (log_density(log_delta + h) - log_density(log_delta - h)) / (2 * h)
     off = np.array([(log_delta - centre) / spread**2])
     nothing = np.zeros(1)
-    more, less = equations.precision_slope(nothing, nothing, nothing, off)
+    more, less = matrix.precision_slope(nothing, nothing, nothing, off)
     assert_allclose((more - less) / 2, slope)
-    less, more = equations.precision_slope(nothing, nothing, nothing, -off)
+    less, more = matrix.precision_slope(nothing, nothing, nothing, -off)
     assert_allclose((more - less) / 2, slope)

@@ -10,7 +10,7 @@ from scipy.special import expit, log_expit, logsumexp
 from scipy.stats import norm
 
 from likewise.errors import InferenceError
-from likewise.model import equations, fitting
+from likewise.model import equations, fitting, matrix
 from likewise.model.fitting import Fit, centre_evidence, infer, maximise_likelihood
 from likewise.model.posterior import WeightPosterior, parameter_features
 from likewise.model.priors import MatrixPrior, WeightPrior
@@ -338,12 +338,12 @@ def test_a_precisions_slope_is_that_of_the_bound(rng, which):
     for _ in range(300):  # damped, or it swings
         solution = solver.solve(sites, at)
         moments = solution.latent_mean, solution.latent_variance
-        wanted = equations.tight_bound(*told, *moments)[1]
+        wanted = matrix.tight_bound(*told, *moments)[1]
         sites = tuple(0.7 * s + 0.3 * w for s, w in zip(sites, wanted, strict=True))
     move = np.exp(1e-3 * np.eye(2)[which])
 
     slope = (fit(at * move).evidence[-1] - fit(at / move).evidence[-1]) / 2e-3
-    more, less = equations.precision_slope(*solution.determined(), at, np.zeros(2))
+    more, less = matrix.precision_slope(*solution.determined(), at, np.zeros(2))
     assert_allclose(slope, ((more - less) / 2)[which], atol=2e-3)
     assert abs(slope) > 0.01
 
@@ -467,7 +467,7 @@ def test_the_tight_posterior_is_a_maximum_of_its_bound(rng):
 
     def bound(mean, covariance):
         m, v = equations.latent_moments(features, mean, covariance)
-        expected, _ = equations.tight_bound(evidence.targets, evidence.weights, m, v)
+        expected, _ = matrix.tight_bound(evidence.targets, evidence.weights, m, v)
         log_determinant = np.linalg.slogdet(covariance)[1]
         return expected - equations.gaussian_divergence(
             mean, covariance, log_determinant, held.parameter_mean, firmness
@@ -496,7 +496,7 @@ def test_the_tight_bound_lies_between_jaakkolas_and_the_evidence(rng):
     m, v = fit.posterior.latent(evidence.features)
     divergence = fit.posterior.covariance[0, 0] * 0.2
 
-    exact, _ = equations.tight_bound(evidence.targets, evidence.weights, m, v)
+    exact, _ = matrix.tight_bound(evidence.targets, evidence.weights, m, v)
     loose, _ = equations.jaakkola_bound(evidence.targets, evidence.weights, m, v)
 
     assert divergence > 0

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
-from likewise.model import equations
+from likewise.model import equations, matrix
 from likewise.model.posterior import MetricPosterior
 
 Array = NDArray[np.float64]
@@ -43,7 +43,7 @@ def entropy(posterior: MetricPosterior, features: Array) -> Array:
 
 def information(posterior: MetricPosterior, features: Array) -> Array:
     """Information, in nats, that the answer should give of metric and items."""
-    return equations.mutual_information(*posterior.latent(features))
+    return matrix.mutual_information(*posterior.latent(features))
 
 
 def batch(posterior: MetricPosterior, features: Array) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.estimators import BayesianMetric
-from likewise.model import equations
+from likewise.model import equations, matrix
 from likewise.pairs import draw_pairs
 
 Array = NDArray[np.float64]
@@ -72,8 +72,8 @@ def explain(
     """Put together what is thought of one pair, shape (1, 2)."""
     mean, variance = _latent(metric, X, pair)
     return Why(
-        p_same=float(equations.predictive_probability(mean, variance)[0]),
-        spread=float(equations.probability_deviation(mean, variance)[0]),
+        p_same=float(matrix.predictive_probability(mean, variance)[0]),
+        spread=float(matrix.probability_deviation(mean, variance)[0]),
         rank=rank,
         n_candidates=n_candidates,
         reasons=_reasons(metric, X[pair[0, 0]] - X[pair[0, 1]]),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from likewise.model import equations
+from likewise.model import equations, matrix
 from likewise.model.equations import Sites
 from likewise.model.posterior import MetricPosterior, PairPosterior, WeightPosterior
 from likewise.model.priors import MatrixPrior, WeightPrior
@@ -145,7 +145,7 @@ def infer(
         bound = equations.jaakkola_bound
     else:
         solver = matrix_solver(evidence, prior, with_places=len(firm.centre) > 1)
-        bound = equations.tight_bound
+        bound = matrix.tight_bound
     return _climb(
         solver, bound, evidence, firm, start=start, max_iter=max_iter, tol=tol
     )
@@ -164,7 +164,7 @@ def centre_evidence(evidence: Evidence, prior: MatrixPrior, max_iter: int) -> fl
     solver = WeightSolver(told, plain, sign="free")
     fit = _climb(
         solver,
-        equations.tight_bound,
+        matrix.tight_bound,
         told,
         firm,
         start=None,
@@ -288,7 +288,7 @@ class PrecisionSearch:
             return 0.0
         if gain > WORTH_A_SWEEP:
             return np.inf
-        more, less = equations.precision_slope(
+        more, less = matrix.precision_slope(
             *solution.determined(), precisions, self._firm.off(precisions)
         )
         n_precisions = len(precisions)

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.model import equations
+from likewise.model import equations, matrix
 from likewise.model.priors import MatrixPrior
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ class MetricPosterior:
 
     def probability_same(self, features: Array) -> Array:
         """P(same) of each pair, doubt about the metric included."""
-        return equations.predictive_probability(*self.latent(features))
+        return matrix.predictive_probability(*self.latent(features))
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class MatrixPosterior(MetricPosterior):
 
     Its parameters are the threshold, the scale of the prior's centre and the free
     matrix (see MatrixPrior). `mean` and `covariance` speak of the threshold and the
-    entries of the matrix as equations.matrix_features orders them.
+    entries of the matrix as matrix.matrix_features orders them.
     """
 
     prior: MatrixPrior
@@ -129,7 +129,7 @@ class MatrixPosterior(MetricPosterior):
     @cached_property
     def centre(self) -> Array:
         """The mean matrix A."""
-        free = equations.symmetric_matrix(self.parameters[2:], len(self.prior.centre))
+        free = matrix.symmetric_matrix(self.parameters[2:], len(self.prior.centre))
         return np.asarray(free + self.parameters[1] * np.diag(self.prior.centre))
 
     @property
@@ -150,12 +150,12 @@ class MatrixPosterior(MetricPosterior):
 
     def latent_mean(self, features: Array) -> Array:
         """See MetricPosterior."""
-        squared = equations.quadratic_form(features, self.centre)
+        squared = matrix.quadratic_form(features, self.centre)
         return np.asarray(squared - self.threshold)
 
     def squared_distance(self, features: Array) -> tuple[Array, Array]:
         """See MetricPosterior."""
-        mean = equations.quadratic_form(features, self.centre)
+        mean = matrix.quadratic_form(features, self.centre)
         return mean, self._variance(features, with_threshold=False)
 
     def laplace_latent(self, features: Array) -> tuple[Array, Array]:
@@ -182,7 +182,7 @@ class MatrixPosterior(MetricPosterior):
 
     def matrix(self, weights: Array) -> Array:
         """See MetricPosterior."""
-        return equations.symmetric_matrix(weights[1:], len(self.prior.centre))
+        return matrix.symmetric_matrix(weights[1:], len(self.prior.centre))
 
     def _entries(self, parameters: Array) -> Array:
         """Threshold and matrix entries of rows of parameters."""
@@ -286,13 +286,13 @@ def parameter_features(prior: MatrixPrior, gaps: Array) -> Array:
         [
             -np.ones(len(gaps)),
             prior.squared_distance(gaps),
-            equations.matrix_features(gaps),
+            matrix.matrix_features(gaps),
         ]
     )
 
 
 def matrix_entries(matrix: Array) -> Array:
-    """Entries of a symmetric matrix as equations.matrix_features orders them."""
+    """Entries of a symmetric matrix as matrix.matrix_features orders them."""
     rows, columns = np.triu_indices(len(matrix))
     factor = np.where(rows == columns, 1.0, np.sqrt(2))
     return np.asarray(matrix[rows, columns] * factor)

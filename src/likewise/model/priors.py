@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from likewise.model import equations
+from likewise.model import matrix
 from likewise.model.basis import Basis
 
 Array = NDArray[np.float64]
@@ -194,7 +194,7 @@ def _agreement_map(
     mapped, factor, shares = coordinates, np.eye(len(whitening)), np.empty(0)
     for _ in range(n_rounds):
         shares, vectors = _agreement(white, mapped, item_weights)
-        factor = vectors * np.sqrt(equations.agreement_weights(shares))
+        factor = vectors * np.sqrt(matrix.agreement_weights(shares))
         mapped = white @ factor
         unit = np.sqrt(2 * _total_variance(mapped, item_weights)) or 1.0
         factor, mapped = factor / unit, mapped / unit

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InferenceError
-from likewise.model import equations
+from likewise.model import equations, matrix
 from likewise.model.equations import Sites
 from likewise.model.posterior import (
     EntryPosterior,
@@ -164,12 +164,12 @@ class PairSolver:
         """See Solver."""
         curvature, pull = sites
         covariance = self._prior_covariance(precisions)
-        alpha, root, log_determinant = equations.pair_posterior(
+        alpha, root, log_determinant = matrix.pair_posterior(
             covariance, self._latent, curvature, pull
         )
-        variance = equations.pair_variance(covariance, curvature, root)
+        variance = matrix.pair_variance(covariance, curvature, root)
         moved = covariance @ alpha
-        divergence = equations.pair_divergence(
+        divergence = matrix.pair_divergence(
             float(alpha @ moved), log_determinant, curvature, variance
         )
         half = np.sqrt(curvature)

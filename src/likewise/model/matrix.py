@@ -1,0 +1,227 @@
+"""The formulas beyond the paper: exact predictions, the tight bound, the whole matrix.
+
+Numbers in, numbers out, as in equations.py, whose letters and signs hold here too.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from likewise.model.equations import Sites, inverse_root, label_entropy
+
+Array = NDArray[np.float64]
+
+# --- Exact predictions -----------------------------------------
+
+# A logistic variable is N(0, (2 K)^2) with K of Kolmogorov's distribution. These are
+# the nodes and weights of the 8-point Gauss rule for s = 2 K. With them the two
+# integrals below are right to 1e-6 for every mean and variance; 32-point Gauss-Hermite
+# is wrong by 0.01 at a variance of 100.
+_SCALES = np.array(
+    [
+        0.8697317113080806,
+        1.205273322432056,
+        1.6490012548814472,
+        2.2173123059355078,
+        2.897633003313403,
+        3.681523026403214,
+        4.587718946529258,
+        5.697865406948679,
+    ]
+)
+_SHARES = np.array(
+    [
+        3.4752693585999667e-02,
+        2.5691488566990922e-01,
+        3.9984598367007784e-01,
+        2.3750075313828767e-01,
+        6.3700236510726607e-02,
+        7.0411609032097764e-03,
+        2.4297971140385601e-04,
+        1.3068103848281641e-06,
+    ]
+)
+
+
+def predictive_probability(latent_mean: Array, latent_variance: Array) -> Array:
+    """Pr(+) = integral of sigma(-f) N(f; m, v) df = E_s Phi(-m / sqrt(v + s^2))."""
+    p_same = np.zeros_like(latent_mean)
+    for scale, share in zip(_SCALES, _SHARES, strict=True):
+        p_same += share * ndtr(-latent_mean / np.sqrt(latent_variance + scale**2))
+    return p_same
+
+
+def expected_entropy(latent_mean: Array, latent_variance: Array) -> Array:
+    """Integral of H(sigma(f)) N(f; m, v) df = E_s s^2 N(m; 0, v + s^2).
+
+    For dH/df = -f sigma'(f), and sigma' is the mixture of N(f; 0, s^2) over s.
+    """
+    result = np.zeros_like(latent_mean)
+    for scale, share in zip(_SCALES, _SHARES, strict=True):
+        spread = latent_variance + scale**2
+        density = np.exp(-(latent_mean**2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
+        result += share * scale**2 * density
+    return result
+
+
+def probability_deviation(latent_mean: Array, latent_variance: Array) -> Array:
+    """Standard deviation of sigma(-f) over f; E p - E p^2 is <sigma'(f)>."""
+    p_same = predictive_probability(latent_mean, latent_variance)
+    slope = expected_softplus(latent_mean, latent_variance)[2]
+    doubt = p_same * (1 - p_same) - slope
+    return np.sqrt(np.maximum(doubt, 0.0))
+
+
+def mutual_information(latent_mean: Array, latent_variance: Array) -> Array:
+    """What the answer would tell of the metric: H(E p) - E H(p), in nats."""
+    total = label_entropy(predictive_probability(latent_mean, latent_variance))
+    return np.maximum(total - expected_entropy(latent_mean, latent_variance), 0.0)
+
+
+def squared_distance_deviation(squared_distance: Array, variance: Array) -> Array:
+    """Standard deviation of a distance, from its square's variance.
+
+    For R = sqrt(Q): the delta method sd(Q) / (2 R), never more than sd(Q)^(1/2), which
+    is what is left of it where the distance itself is zero.
+    """
+    deviation = np.sqrt(variance)
+    slope = 2 * np.sqrt(squared_distance)
+    floor = np.sqrt(deviation) + np.finfo(float).tiny
+    return np.asarray(deviation / np.maximum(slope, floor))
+
+
+# --- The tight Gaussian bound -----------------------------------
+#
+# Jaakkola's bound costs tens of nats where squared distances are large, and then
+# misleads the choice of delta. The best Gaussian phi maximises
+#   <log Pr(S, D | gamma)> - KL(phi || prior)
+# with the expectation itself. With the mixture above it has a closed form too.
+# A `site` stands for one pair: exp(pull f - curvature f^2 / 2).
+
+
+def expected_softplus(
+    latent_mean: Array, latent_variance: Array
+) -> tuple[Array, Array, Array]:
+    """E log(1 + exp f), and its first two derivatives in the mean of f.
+
+    These are <sigma(f)> and <sigma'(f)>; sigma' is the mixture of N(f; 0, s^2).
+    """
+    spread = np.sqrt(latent_variance + _SCALES[:, None] ** 2)
+    ratio = latent_mean / spread
+    below = ndtr(ratio)
+    density = np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi)
+    softplus = _SHARES @ (latent_mean * below + spread * density)
+    return softplus, _SHARES @ below, _SHARES @ (density / spread)
+
+
+def tight_bound(
+    targets: Array, pair_weights: Array, latent_mean: Array, latent_variance: Array
+) -> tuple[float, Sites]:
+    """<log Pr(S, D)>, exact, and the sites that follow it.
+
+    Curvature w <sigma'(f)>; pull: the slope of <log Pr> in m, plus curvature m.
+    """
+    softplus, p_different, slope = expected_softplus(latent_mean, latent_variance)
+    value = pair_weights @ (latent_mean / 2 - softplus) - targets @ latent_mean
+    curvature = pair_weights * slope
+    force = -targets - pair_weights * (p_different - 0.5)
+    return float(value), (curvature, force + curvature * latent_mean)
+
+
+# --- The whole matrix -------------------------------------------
+#
+# f = s u'A_0 u + u'Du - t: an uncertain scale s of the prior metric A_0, a free
+# symmetric matrix D with precision delta in the Frobenius norm, a threshold t.
+# Linear in (t, s, D), so the same bounds serve.
+
+
+def matrix_features(gaps: Array) -> Array:
+    """vech(u u') with off-diagonal entries times sqrt 2: inner products are (u'w)^2."""
+    rows, columns = np.triu_indices(gaps.shape[1])
+    features = gaps[:, rows] * gaps[:, columns]
+    features[:, rows != columns] *= np.sqrt(2)
+    return features
+
+
+def symmetric_matrix(entries: Array, size: int) -> Array:
+    """The symmetric D whose u'Du is entries . matrix_features(u)."""
+    rows, columns = np.triu_indices(size)
+    matrix = np.zeros((size, size))
+    matrix[rows, columns] = np.where(rows == columns, entries, entries / np.sqrt(2))
+    return matrix + np.triu(matrix, 1).T
+
+
+def quadratic_form(gaps: Array, matrix: Array) -> Array:
+    """u'Au of every pair."""
+    return np.asarray(np.einsum("ij,ij->i", gaps @ matrix, gaps))
+
+
+def pair_posterior(
+    covariance: Array, prior_latent: Array, curvature: Array, pull: Array
+) -> tuple[Array, Array, float]:
+    """alpha, R with R'R the inverse of B, and log |B|, in as many dimensions as pairs.
+
+    `covariance` is C, of f over the pairs before any answer, `prior_latent` its mean.
+    B = I + W C W with W = diag(curvature)^(1/2);
+    alpha = (I + W^2 C)^-1 (pull - W^2 prior_latent); the mean of f is f_0 + C alpha.
+    """
+    half = np.sqrt(curvature)
+    B = covariance * half
+    B *= half[:, None]
+    B[np.diag_indices_from(B)] += 1.0
+    root, log_determinant = inverse_root(B)
+    force = pull - curvature * prior_latent
+    alpha = force - half * (root.T @ (root @ (half * (covariance @ force))))
+    return alpha, root, log_determinant
+
+
+def pair_variance(covariance: Array, curvature: Array, root: Array) -> Array:
+    """Diagonal of C - C W B^-1 W C = W^-1 (I - B^-1) W^-1.
+
+    The second form costs nothing, but loses digits where W^2 C is small.
+    """
+    variance = np.diag(covariance).copy()
+    is_told = curvature * variance > 1e-5
+    left = np.einsum("ij,ij->j", root, root)[is_told]
+    variance[is_told] = (1 - left) / curvature[is_told]
+    hardly = root @ (np.sqrt(curvature)[:, None] * covariance[:, ~is_told])
+    variance[~is_told] -= np.einsum("ij,ij->j", hardly, hardly)
+    return np.maximum(variance, 0.0)
+
+
+def pair_divergence(
+    alpha_form: float, log_determinant: float, curvature: Array, variance: Array
+) -> float:
+    """KL(phi || prior) = (alpha'C alpha + log |B| - sum curvature v) / 2."""
+    return (alpha_form + log_determinant - float(curvature @ variance)) / 2
+
+
+# --- The evidence chooses delta ----------------------------------
+
+
+def precision_slope(
+    n_determined: Array, squared_norm: Array, precision: Array, off: Array
+) -> tuple[Array, Array]:
+    """Twice what speaks for more and for less precision; the difference is the slope.
+
+    The slope of the lower bound in log delta is (n - delta |gamma - gamma_0|^2) / 2, n
+    the weights that the pairs determine: the sum over weights of 1 - delta Sigma_ii.
+    A normal prior of log delta adds -off, in units of its variance.
+    """
+    return (
+        np.maximum(n_determined, 0.0) + 2 * np.maximum(-off, 0.0),
+        precision * squared_norm + 2 * np.maximum(off, 0.0),
+    )
+
+
+# --- A prior from the unlabelled items --------------------------
+
+
+def agreement_weights(agreement: Array) -> Array:
+    """h / (1.1 - h): between over within, for the share h of a direction's variance.
+
+    h is what is left of a whitened direction after it is smoothed over neighbours: 1
+    where neighbours agree, 0 where they are as different as strangers. The 1.1 keeps
+    the weight finite.
+    """
+    return agreement / (1.1 - agreement)
