@@ -21,6 +21,7 @@ lint: .venv/installed-test
 
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/page.py
 
 # metric-learn needs an older scikit-learn than likewise: it lives in .venv-peers.
 peers: .venv/installed-test

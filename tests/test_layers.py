@@ -8,60 +8,61 @@ import pytest
 import likewise
 
 SOURCE = Path(likewise.__file__).parent
-GROUND = {"errors", "pairs"}
-MODEL = {
-    "model.equations",
-    "model.matrix",
+GROUND = {"errors", "pairs", "threads"}
+FORMULAS = {"model.equations", "model.matrix"}
+MODEL = FORMULAS | {
     "model.basis",
+    "model.unlabelled",
     "model.priors",
     "model.posterior",
     "model.solvers",
     "model.fitting",
+    "model.belief",
+    "model.calibration",
 }
-ASKING = {"asking.answers", "asking.closure", "asking.acquisition", "asking.candidates"}
-FACE = {"estimators", "model.calibration", "asking.verdicts", "active"}
+# All that asking may see of a belief: never how it was learned.
+CONTRACT = {"model.belief", "model.equations"}
+ASKING = {
+    "asking.answers",
+    "asking.closure",
+    "asking.acquisition",
+    "asking.candidates",
+    "asking.records",
+    "asking.verdicts",
+}
 MAY_IMPORT = {
     "errors": set(),
+    "threads": set(),
     "pairs": {"errors"},
-    "model.equations": set(),
+    "model.equations": {"errors"},
     "model.matrix": {"model.equations"},
-    "model.basis": {"model.equations", "model.matrix", "errors"},
-    "model.priors": {"model.basis", "model.equations", "model.matrix", "errors"},
-    "model.posterior": {
-        "model.priors",
-        "model.basis",
-        "model.equations",
-        "model.matrix",
-        "errors",
-    },
-    "model.solvers": {
-        "model.priors",
-        "model.posterior",
-        "model.equations",
-        "model.matrix",
-        "errors",
-    },
-    "model.fitting": MODEL | {"errors"},
-    "model.calibration": GROUND | {"estimators"},
+    "model.basis": {"model.equations", "errors"},
+    "model.unlabelled": {"model.basis", "model.matrix"},
+    "model.priors": {"model.unlabelled", "model.basis", "threads"},
+    "model.posterior": FORMULAS | {"model.priors"},
+    "model.belief": FORMULAS | {"model.posterior"},
+    "model.solvers": FORMULAS | {"model.priors", "model.posterior", "errors"},
+    "model.fitting": (MODEL - {"model.calibration"}) | {"errors", "threads"},
+    "model.calibration": {"errors", "pairs", "model.matrix"},
     "asking.closure": GROUND,
     "asking.answers": GROUND | {"asking.closure"},
     # Never fitting: an acquisition does not learn.
-    "asking.acquisition": {
-        "model.posterior",
-        "model.equations",
-        "model.matrix",
-        "errors",
-    },
-    "asking.candidates": {"model.basis", "errors"},
-    "asking.verdicts": GROUND | {"model.equations", "model.matrix", "estimators"},
+    "asking.acquisition": CONTRACT | {"errors"},
+    "asking.candidates": CONTRACT | {"model.basis", "errors", "threads"},
+    "asking.records": {"model.calibration"},
+    "asking.verdicts": CONTRACT
+    | GROUND
+    | {"asking.candidates", "asking.records", "model.calibration"},
     "features": {"errors"},
     "estimators": GROUND | MODEL | {"asking.candidates"},
-    "active": GROUND | MODEL | ASKING | {"estimators", "asking.verdicts"},
+    "active": GROUND | MODEL | ASKING | {"estimators"},
     "experiments": GROUND | {"features", "__init__", "__main__"},
     "app": {"errors", "features", "__init__"},  # the public face alone
     "__main__": {"errors"},
-    "__init__": GROUND | MODEL | ASKING | FACE,
+    "__init__": GROUND | MODEL | ASKING | {"estimators", "active"},
 }
+# What a named tuple offers to everybody, underscore and all.
+OF_NAMED_TUPLES = {"_replace", "_fields", "_asdict"}
 ROOMS = {"model", "asking", "features", "using", "app", "experiments"}
 
 
@@ -114,6 +115,61 @@ def test_imports_follow_the_table(path):
     allowed = set() if is_room_itself else MAY_IMPORT[key] | {key}
 
     assert not imported(path) - allowed
+
+
+def private_names(tree):
+    """Names with an underscore that a file takes from something else."""
+    reached = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    taken = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    return {name for name in reached | taken if is_private(name)} - own_names(tree)
+
+
+def is_private(name):
+    return name.startswith("_") and not name.endswith("__")
+
+
+def own_names(tree):
+    """Names that a file gives to functions, variables or attributes of its own."""
+    own = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            own.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+        ):
+            own.add(node.attr)
+    return own
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_nobody_reaches_into_another_module(path):
+    """What begins with an underscore is used where it was made, and nowhere else."""
+    tree = ast.parse(path.read_text())
+
+    assert not private_names(tree) - OF_NAMED_TUPLES
+
+
+def test_reaching_in_is_noticed():
+    """A private attribute of something else, or a private name that is imported."""
+    tree = ast.parse(
+        "from likewise.pairs import _show\n"
+        "class Mine:\n"
+        "    def use(self, other):\n"
+        "        self._own = other._theirs\n"
+        "        return other._own, other.__dict__\n"
+    )
+
+    assert private_names(tree) == {"_show", "_theirs"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -143,6 +143,51 @@ def test_rare_same_pairs_are_all_taken(rng):
     assert len(pairs) == 1000
 
 
+class CountingSource(np.random.RandomState):
+    """A source of chance that counts the numbers it has drawn."""
+
+    n_drawn = 0
+
+    def randint(self, *args, size, **options):
+        self.n_drawn += size
+        return super().randint(*args, size=size, **options)
+
+    def permutation(self, n):
+        self.n_drawn += n
+        return super().permutation(n)
+
+
+def test_one_item_of_its_own_costs_no_more_than_its_pairs():
+    """Among 20,000: pairs with it are numbered and drawn, not waited for."""
+    classes = np.zeros(20_000, dtype=int)
+    classes[7_000] = 1
+    rng = CountingSource(0)
+
+    pairs, labels = module.pairs_from_classes(classes, 1500, rng)
+
+    assert (labels > 0).sum() == (labels < 0).sum() == 750
+    assert (pairs[labels < 0] == 7_000).any(axis=1).all()
+    assert not (pairs[labels > 0] == 7_000).any()
+    assert rng.n_drawn <= 4 * 1500
+
+
+def test_different_pairs_are_uniform(rng):
+    """Over classes of unequal size each is drawn as often as another."""
+    classes = np.array([2, 0, 0, 0, 1, 1, 2, 3])
+    counts = np.zeros(28, dtype=int)
+    for _ in range(2000):
+        drawn = module._draw_different(classes, 6, rng)
+        numbers = module.pair_number(drawn, 8)
+        assert len(np.unique(numbers)) == 6
+        counts[numbers] += 1
+
+    pairs = module.all_pairs(8)
+    differ = classes[pairs[:, 0]] != classes[pairs[:, 1]]
+    expected = 2000 * 6 / differ.sum()
+    assert not counts[~differ].any()
+    assert abs(counts[differ] - expected).max() < 5 * np.sqrt(expected)
+
+
 def test_tuples_become_rows_and_pairs():
     """metric-learn's array of points gives X and pairs with the same gaps."""
     tuples = np.array([[[0.0, 1], [2, 3]], [[2, 3], [4, 5]]])

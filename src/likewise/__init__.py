@@ -3,12 +3,14 @@
 from likewise.active import ActiveMetric
 from likewise.errors import InferenceError, InputError, LikewiseError, StoreError
 from likewise.estimators import BayesianMetric
+from likewise.model.belief import Belief
 from likewise.model.calibration import CalibrationCurve, calibration_curve
 from likewise.model.posterior import MetricPosterior
 
 __all__ = [
     "ActiveMetric",
     "BayesianMetric",
+    "Belief",
     "CalibrationCurve",
     "InferenceError",
     "InputError",

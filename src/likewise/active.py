@@ -1,8 +1,10 @@
-"""ActiveMetric: ask, tell, undo, why, when to stop."""
+"""ActiveMetric: ask, tell, undo, why, when to stop, what came true."""
 
 import copy
-from collections.abc import Callable
-from typing import Any, Self
+import threading
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,26 +14,49 @@ from sklearn.utils import check_random_state
 from likewise.asking import acquisition as acquisitions
 from likewise.asking import candidates as search
 from likewise.asking.acquisition import Acquisition
-from likewise.asking.answers import AnswerLog, Cycle, KnownPairs
-from likewise.asking.verdicts import Verdict, Why, explain, judge
+from likewise.asking.answers import AnswerLog, Cycle, KnownPairs, check_answers
+from likewise.asking.candidates import Pool
+from likewise.asking.closure import Forest
+from likewise.asking.records import Record
+from likewise.asking.verdicts import (
+    Verdict,
+    Why,
+    decisive_features,
+    explain,
+    judge,
+)
 from likewise.errors import InputError
 from likewise.estimators import BayesianMetric
-from likewise.pairs import all_pairs, check_pairs, draw_pairs, pair_number
+from likewise.model import fitting
+from likewise.model.fitting import Fit, Told
+from likewise.pairs import check_pairs, draw_pairs, pair_number
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # The metric is fitted from scratch when the answers have grown by this factor; in
 # between a fit starts from there, so that it depends on the answers only.
 GROWTH = 1.05
 
 
+def _one_at_a_time(method: Method) -> Method:
+    """Let threads that share a learner wait for each other."""
+
+    @wraps(method)
+    def alone(self: "ActiveMetric", *args: Any, **options: Any) -> Any:
+        with self._lock:
+            return method(self, *args, **options)
+
+    return cast(Method, alone)
+
+
 class ActiveMetric:
     """A metric that chooses the next pairs worth asking about.
 
     What it asks depends on the seed and the answers told, on nothing else: `ask` twice
-    in a row gives the same questions.
+    in a row gives the same questions. Threads may share it.
 
     Parameters
     ----------
@@ -40,17 +65,20 @@ class ActiveMetric:
     metric : BayesianMetric, optional
         How to learn; a copy is fitted.
     acquisition : str or callable
-        "entropy", "random", "mean-entropy", "laplace-entropy", "information", "batch",
-        or a function of (posterior, features) that gives a score for each pair.
+        "entropy", "random", "mean-entropy", "laplace-entropy", "information", or a
+        function of (belief, features) that gives a score for each pair.
     equivalence : bool
         Whether "same" is transitive: then answers imply others, and no pair is asked
         whose answer is known or could follow from the rest of its batch.
     candidates : array of int, shape (n_pairs, 2), optional
-        The pairs that may be asked; all pairs of items if not given. Where that is
-        more than 200,000, the 3,000 nearest the threshold are scored; of the whole
-        matrix, which costs more, wherever there are more than 3,000.
+        The pairs that may be asked; all pairs of items if not given. Of these the
+        3,000 most in doubt are scored; given ones are all scored, unless it is for
+        the whole matrix, which costs more.
     random_state : int, RandomState or None
         Breaks ties, and draws for "random".
+    check_share : float
+        The share of questions that are pairs drawn at random instead of the best ones:
+        what comes true of them is what P(same) of any pair is judged by.
 
     Examples
     --------
@@ -73,22 +101,23 @@ class ActiveMetric:
         equivalence: bool = True,
         candidates: ArrayLike | None = None,
         random_state: Any = None,
+        check_share: float = 0.1,
     ) -> None:
         self._model = BayesianMetric() if metric is None else clone(metric)
-        self._model._check_parameters()
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
         if self._model.random_state is None:
             self._model.set_params(random_state=self._seed)
-        X = self._model._check_items(X, is_first=True)
-        if len(X) < 2:
-            raise InputError(f"'X' must have at least two rows. Got {len(X)} sample.")
-        self._X = X
-        self._frames = self._model._frames(X, np.ones(len(X)))
+        self._frames = self._model.prepare(X)
+        self._X = np.asarray(X, dtype=float)
+        self._n_items = len(self._frames.coordinates)
         self._acquisition = acquisitions.find_acquisition(acquisition)
-        self._candidates = _check_candidates(candidates, len(X))
-        self._log = AnswerLog(len(X), bool(equivalence))
-        self._fits: dict[int, BayesianMetric] = {}
+        self._candidates = _check_candidates(candidates, self._n_items)
+        self._log = AnswerLog(self._n_items, bool(equivalence))
+        self._check_share = _check_share(check_share)
+        self._fits: dict[int, Fit] = {}
+        self._lock = threading.RLock()
 
+    @_one_at_a_time
     def ask(self, n_pairs: int = 1, exclude: ArrayLike | None = None) -> Pairs:
         """Give the pairs most worth asking now, best first.
 
@@ -102,27 +131,53 @@ class ActiveMetric:
         exclude : array of int, shape (n, 2), optional
             Pairs not to ask now, for instance because someone else is looking at them.
         """
+        n_pairs = _check_count(n_pairs)
         rng = self._rng()
         excluded = self._numbers(
-            check_pairs([] if exclude is None else exclude, len(self._X))
+            check_pairs([] if exclude is None else exclude, self._n_items)
         )
         again = self._disputed()
         again = again[~np.isin(self._numbers(again), excluded)][:n_pairs]
-        candidates = self._open_candidates(rng, np.r_[excluded, self._numbers(again)])
-        rows = self._choose(candidates, n_pairs - len(again), rng)
-        return np.concatenate([again, candidates[rows]])
+        excluded = np.r_[excluded, self._numbers(again)]
+        forest = Forest(self._log.closure)
+        n_checks = self._n_checks(n_pairs - len(again))
+        checks = self._checks(n_checks, excluded, forest, rng)
+        excluded = np.r_[excluded, self._numbers(checks)]
+        candidates = self._open_candidates(rng, excluded)
+        n_best = n_pairs - len(again) - len(checks)
+        rows = self._choose(candidates, n_best, forest, rng)
+        return np.concatenate([again, candidates[rows], checks])
 
+    @_one_at_a_time
     def tell(
-        self, pairs: ArrayLike, labels: ArrayLike, annotator: str | None = None
+        self,
+        pairs: ArrayLike,
+        labels: ArrayLike,
+        annotator: str | None = None,
+        *,
+        said: Sequence[float | None] | None = None,
     ) -> None:
-        """Take answers: +1 same, -1 different, 0 unsure. A later one replaces.
+        """Take answers. A later one on the same pair replaces an earlier one.
 
         An answer that contradicts others is kept; see `contradictions`.
-        """
-        pairs = check_pairs(pairs, len(self._X))
-        labels = _check_answers(labels, len(pairs))
-        self._log.tell(pairs, labels, annotator)
 
+        Parameters
+        ----------
+        pairs : array of int, shape (n_pairs, 2)
+        labels : array of shape (n_pairs,)
+            +1 same, -1 different, 0 unsure; or True and False; or these words.
+        annotator : str, optional
+            Who answered.
+        said : sequence of float or None, optional
+            What was predicted of the pairs when they were asked, as `history` gives it.
+            If not given, what the belief now says, provided that it was asked.
+        """
+        pairs = check_pairs(pairs, self._n_items)
+        answers = check_answers(labels, len(pairs))
+        said = self._predicted(pairs) if said is None else said
+        self._log.tell(pairs, answers, annotator, said)
+
+    @_one_at_a_time
     def undo(self) -> None:
         """Take the last `tell` back."""
         if len(self._log) == 0:
@@ -134,57 +189,73 @@ class ActiveMetric:
     @property
     def metric_(self) -> BayesianMetric:
         """The metric learned from the answers so far."""
-        n_answers = len(self._log)
-        if n_answers not in self._fits:
-            checkpoint = _checkpoint(n_answers)
-            base = self._checkpoint_fit(checkpoint)
-            if checkpoint != n_answers:
-                told = self._log.evidence(self._rng())
-                self._keep(
-                    n_answers,
-                    base._renewed()._learn([base._frame_used], *told, start=base._fit),
-                )
-        return self._fits[n_answers]
+        return self._model.learned(self._frames.basis, self._fit())
 
+    @_one_at_a_time
+    def pair_probability(self, pairs: ArrayLike) -> Array:
+        """P(same) of pairs of items, with what was learned about the items themselves.
+
+        `metric_.pair_probability` takes the same items for new ones.
+        """
+        return self._pool().probability_same(check_pairs(pairs, self._n_items))
+
+    @_one_at_a_time
     def known_pairs(self) -> KnownPairs:
         """Every pair answered or implied, with its label and source."""
         return self._log.known(self._rng())
 
+    @_one_at_a_time
     def answers_saved(self) -> int:
         """How many pairs are known without having been asked."""
         return self._log.n_implied()
 
+    @_one_at_a_time
     def contradictions(self) -> list[Cycle]:
         """Shortest cycles of answers that disagree, each a list of (i, j, label)."""
         return self._log.cycles()
 
+    @_one_at_a_time
     def flip_rates(self) -> dict[str | None, float]:
         """The estimated share of each annotator's answers that are wrong."""
         return self._log.flip_rates()
 
-    def why(self, pair: ArrayLike) -> Why:
-        """Explain, in words and numbers, what is thought of a pair."""
-        pair = check_pairs(np.asarray(pair)[None], len(self._X))
-        candidates = self._open_candidates(self._rng(), self._numbers(pair))
-        scores = self._scores(np.concatenate([pair, candidates]))
-        settles = self._log.settles(pair)
-        rank = 1 + int(np.sum(scores[1:] > scores[0]))
-        return explain(self.metric_, self._X, pair, rank, len(scores), settles)
+    @_one_at_a_time
+    def record(self) -> Record:
+        """What was predicted of each pair asked before its answer, and the answer.
 
-    def should_stop(self) -> Verdict:
-        """Say whether to stop asking, why, and how good the metric probably is."""
-        rng = self._rng()
-        before = self._checkpoint_fit(_checkpoint(int(len(self._log) / 1.5)))
-        return judge(
-            self.metric_,
-            before,
-            self._X,
-            self._n_open(),
-            self._n_candidates(),
-            len(self._log),
-            rng,
+        The predictions are those of the belief that asked. Answers to what was not
+        asked are not in it.
+        """
+        answers = self._log.predicted()
+        return Record(
+            pairs=np.array([(a.i, a.j) for a in answers], np.intp).reshape(-1, 2),
+            said=np.array([answer.said for answer in answers], float),
+            labels=np.array([answer.label for answer in answers], np.int8),
+            annotators=[answer.annotator for answer in answers],
         )
 
+    @_one_at_a_time
+    def why(self, pair: ArrayLike) -> Why:
+        """Explain, in words and numbers, what is thought of a pair."""
+        pair = check_pairs(np.asarray(pair)[None], self._n_items)
+        candidates = self._open_candidates(self._rng(), self._numbers(pair))
+        scores = self._scores(np.concatenate([pair, candidates]))
+        rank = 1 + int(np.sum(scores[1:] > scores[0]))
+        metric, (i, j) = self.metric_, pair[0]
+        names = getattr(metric, "feature_names_in_", None)
+        gap = self._X[i] - self._X[j]
+        reasons = decisive_features(metric.components_, gap, names)
+        settles = self._log.settles(pair)
+        return explain(self._pool(), pair, reasons, rank, len(scores), settles)
+
+    @_one_at_a_time
+    def should_stop(self) -> Verdict:
+        """Say whether to stop asking, why, and how good the metric probably is."""
+        known = 1 - self._n_open() / max(self._n_candidates(), 1)
+        pool, labels_of = self._pool(), self._log.labels_of
+        return judge(pool, self._X, labels_of, self.record(), known, self._rng())
+
+    @_one_at_a_time
     def history(self) -> list[dict[str, Any]]:
         """The answers in their order, as plain values that can be stored."""
         return self._log.history()
@@ -206,32 +277,56 @@ class ActiveMetric:
                 [answer["pair"] for answer in told],
                 [answer["label"] for answer in told],
                 told[0]["annotator"],
+                said=[answer.get("said") for answer in told],
             )
         return learner
 
     def copy(self) -> Self:
         """Give an independent learner of the same state; items and fits are shared."""
-        twin = copy.copy(self)
-        twin._log = self._log.copy()
-        twin._fits = dict(self._fits)
+        with self._lock:
+            twin = copy.copy(self)
+            twin._log = self._log.copy()
+            twin._fits = dict(self._fits)
+        twin._lock = threading.RLock()
         return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.RLock())
 
     def _rng(self) -> np.random.RandomState:
         """A source of chance that depends on the seed and the answers told."""
         return np.random.RandomState([self._seed, self._log.n_tells])
 
     def _numbers(self, pairs: Pairs) -> NDArray[np.int64]:
-        return pair_number(pairs, len(self._X))
+        return pair_number(pairs, self._n_items)
 
-    def _checkpoint_fit(self, n_answers: int) -> BayesianMetric:
-        """The metric of the first answers, fitted from scratch."""
+    @_one_at_a_time
+    def _fit(self) -> Fit:
+        """The fit of the answers so far."""
+        n_answers = len(self._log)
         if n_answers not in self._fits:
-            rng = np.random.RandomState([self._seed, n_answers])
-            told = self._log.first(n_answers).evidence(rng)
-            self._keep(n_answers, self._model._renewed()._learn(self._frames, *told))
+            checkpoint = _checkpoint(n_answers)
+            base = self._checkpoint_fit(checkpoint)
+            if checkpoint != n_answers:
+                told = Told(*self._log.evidence(self._rng()))
+                self._keep(n_answers, self._learn(told, start=base))
         return self._fits[n_answers]
 
-    def _keep(self, n_answers: int, fitted: BayesianMetric) -> None:
+    def _checkpoint_fit(self, n_answers: int) -> Fit:
+        """The fit of the first answers, made from scratch."""
+        if n_answers not in self._fits:
+            rng = np.random.RandomState([self._seed, n_answers])
+            told = Told(*self._log.first(n_answers).evidence(rng))
+            self._keep(n_answers, self._learn(told))
+        return self._fits[n_answers]
+
+    def _learn(self, told: Told, start: Fit | None = None) -> Fit:
+        return fitting.fit(self._frames, told, self._model.rules, start)
+
+    def _keep(self, n_answers: int, fitted: Fit) -> None:
         """Keep a fit, and of the others only checkpoints that are still of use."""
         oldest = _checkpoint(int(n_answers / 1.5))
         for other in list(self._fits):
@@ -239,16 +334,51 @@ class ActiveMetric:
                 del self._fits[other]
         self._fits[n_answers] = fitted
 
+    def _pool(self) -> Pool:
+        return Pool(self._fit().belief, self._frames.basis, self._frames.coordinates)
+
+    def _predicted(self, pairs: Pairs) -> Sequence[float | None]:
+        """P(same) by the belief that asked; nothing is fitted only to predict."""
+        if len(self._log) not in self._fits:
+            return [None] * len(pairs)
+        return list(self._pool().probability_same(pairs).tolist())
+
+    def _n_checks(self, n_pairs: int) -> int:
+        """How many of the next questions are to be drawn at random."""
+        asked = len(self._log)
+        return int(self._check_share * (asked + n_pairs)) - int(
+            self._check_share * asked
+        )
+
+    def _checks(
+        self,
+        n_pairs: int,
+        excluded: NDArray[np.int64],
+        forest: Forest,
+        rng: np.random.RandomState,
+    ) -> Pairs:
+        """Open pairs drawn at random; the forest is told of them."""
+        if n_pairs == 0 or self._acquisition is acquisitions.random:
+            return np.empty((0, 2), dtype=np.intp)
+        drawn = self._candidates
+        if drawn is None:
+            drawn = draw_pairs(self._n_items, search.SHORTLIST, rng)
+        drawn = drawn[self._is_open(excluded)(drawn)]
+        drawn = drawn[rng.permutation(len(drawn))[: 2 * n_pairs]]
+        if self._log.equivalence:
+            drawn = drawn[[forest.join(i, j) for i, j in drawn.tolist()]]
+        return drawn[:n_pairs]
+
     def _disputed(self) -> Pairs:
         """For each contradiction the answer least believed, asked least often."""
-        cycles = self.contradictions()
+        cycles = self._log.cycles()
         if not cycles:
             return np.empty((0, 2), dtype=np.intp)
         doubted = []
         for cycle in cycles:
             pairs = np.array([(i, j) for i, j, _ in cycle], dtype=np.intp)
             labels = np.array([label for _, _, label in cycle])
-            p_same = self.metric_.pair_probability(self._X, pairs)
+            p_same = self._pool().probability_same(pairs)
             belief = np.where(labels > 0, p_same, 1 - p_same)
             often = np.array([self._log.n_times(i, j) for i, j, _ in cycle])
             # Asked twice all round and still at odds: a person who means it.
@@ -269,71 +399,45 @@ class ActiveMetric:
         return is_open
 
     def _n_candidates(self) -> int:
-        n_items = len(self._X)
         if self._candidates is None:
-            return n_items * (n_items - 1) // 2
+            return self._n_items * (self._n_items - 1) // 2
         return len(self._candidates)
 
     def _n_open(self) -> int:
-        """How many candidates have a label that is not known."""
+        """How many candidates have a label that is not known; "unsure" is not known."""
         if self._candidates is not None:
-            nothing = np.empty(0, dtype=np.int64)
-            return int(self._is_open(nothing)(self._candidates).sum())
+            return int((~self._log.is_known(self._candidates)).sum())
         n_answered = self._log.closure.n_answered()
-        return self._n_candidates() - n_answered - self.answers_saved()
+        return self._n_candidates() - n_answered - self._log.n_implied()
 
     def _open_candidates(
         self, rng: np.random.RandomState, excluded: NDArray[np.int64]
     ) -> Pairs:
-        is_open = self._is_open(excluded)
-        if self._candidates is not None:
-            return self._shortlist(self._candidates[is_open(self._candidates)])
-        if self._acquisition is acquisitions.random:
-            drawn = draw_pairs(len(self._X), search.SHORTLIST, rng)
-            return drawn[is_open(drawn)]
-        metric = self.metric_
-        return search.near_threshold(
-            metric._frame_used.coordinates @ metric.posterior_.root().T,
-            metric.threshold_ + acquisitions.favourite(self._acquisition),
-            search.SHORTLIST,
-            is_open,
-        )
-
-    def _shortlist(self, candidates: Pairs) -> Pairs:
-        """The candidates, or those nearest the threshold where a score is costly.
+        """Pairs to score: the open ones, or those most in doubt where they are many.
 
         The variance of f over the whole matrix costs as much as many means.
         """
-        n_kept, is_random = search.SHORTLIST, self._acquisition is acquisitions.random
-        if self._model.basis != "full" or is_random or len(candidates) <= n_kept:
-            return candidates
-        metric = self.metric_
-        latent = search.map_features(
-            metric.posterior_.latent_mean,
-            metric.basis_,
-            metric._frame_used.coordinates,
-            candidates,
-        )
-        off = np.abs(latent - acquisitions.favourite(self._acquisition))
-        return candidates[np.sort(np.argpartition(off, n_kept)[:n_kept])]
+        is_open, among = self._is_open(excluded), self._candidates
+        is_random = self._acquisition is acquisitions.random
+        if among is not None and (is_random or self._model.basis != "full"):
+            return among[is_open(among)]
+        if is_random:
+            drawn = draw_pairs(self._n_items, search.SHORTLIST, rng)
+            return drawn[is_open(drawn)]
+        pool = self._pool()
+        return search.most_doubtful(pool, search.SHORTLIST, is_open, among)
 
     def _scores(self, candidates: Pairs) -> Array:
-        metric = self.metric_
-        return search.map_features(
-            lambda features: self._acquisition(metric.posterior_, features),
-            metric.basis_,
-            metric._frame_used.coordinates,
-            candidates,
-        )
+        return self._pool().map(self._acquisition, candidates)
 
     def _choose(
-        self, candidates: Pairs, n_pairs: int, rng: np.random.RandomState
+        self,
+        candidates: Pairs,
+        n_pairs: int,
+        forest: Forest,
+        rng: np.random.RandomState,
     ) -> Pairs:
-        """Rows of the best candidates, none of which the others could imply.
-
-        Each pick is told to the closure as "same" while the batch is chosen, and taken
-        back at the end: a batch joins components in a forest.
-        """
+        """Rows of the best candidates, none of which the others could imply."""
         scores = self._scores(candidates)
         if not self._log.equivalence or n_pairs < 2:
             return search.best_rows(scores, n_pairs, rng)
@@ -342,12 +446,8 @@ class ActiveMetric:
         for row in order.tolist():
             if len(picked) == n_pairs:
                 break
-            i, j = candidates[row].tolist()
-            if self._log.closure.relation(i, j) == 0:
-                self._log.closure.tell(i, j, 1)
+            if forest.join(*candidates[row].tolist()):
                 picked.append(row)
-        for _ in picked:
-            self._log.closure.undo()
         skipped = order[~np.isin(order, picked)]
         chosen = np.concatenate([np.array(picked, dtype=np.intp), skipped])
         return np.asarray(chosen[:n_pairs])
@@ -364,25 +464,22 @@ def _checkpoint(n_answers: int) -> int:
     return checkpoint
 
 
+def _check_count(n_pairs: int) -> int:
+    is_whole = isinstance(n_pairs, (int, np.integer)) and not isinstance(n_pairs, bool)
+    if not is_whole or n_pairs < 0:
+        raise InputError(
+            f"'n_pairs' must be a whole number of at least 0. Got {n_pairs!r}."
+        )
+    return int(n_pairs)
+
+
+def _check_share(share: float) -> float:
+    if isinstance(share, bool) or not 0 <= float(share) <= 1:
+        raise InputError(f"'check_share' must be a number from 0 to 1. Got {share!r}.")
+    return float(share)
+
+
 def _check_candidates(candidates: ArrayLike | None, n_items: int) -> Pairs | None:
-    if candidates is not None:
-        return np.unique(check_pairs(candidates, n_items), axis=0)
-    if n_items * (n_items - 1) // 2 <= search.MAX_SCORED:
-        return all_pairs(n_items)
-    return None
-
-
-def _check_answers(labels: ArrayLike, n_pairs: int) -> Array:
-    array = np.asarray(labels, dtype=float)
-    if array.shape != (n_pairs,):
-        raise InputError(
-            f"'labels' must have one entry for each of the {n_pairs} pairs. "
-            f"Got shape {array.shape}."
-        )
-    bad = np.flatnonzero(~np.isin(array, (-1, 0, 1)))
-    if len(bad):
-        raise InputError(
-            "Answers must be +1 (same), -1 (different) or 0 (unsure). "
-            f"Got {array[bad[0]]:g} at position {bad[0]}."
-        )
-    return array
+    if candidates is None:
+        return None
+    return np.unique(check_pairs(candidates, n_items), axis=0)

@@ -2,7 +2,7 @@
 
 import copy
 import os
-from dataclasses import dataclass
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -19,24 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.asking.candidates import map_features
 from likewise.errors import InputError
-from likewise.model import matrix
-from likewise.model.basis import Basis, check_basis, fit_basis
-from likewise.model.fitting import (
-    MAX_PLACED,
-    Fit,
-    centre_evidence,
-    infer,
-    maximise_likelihood,
-)
-from likewise.model.priors import (
-    PRIORS,
-    MatrixPrior,
-    WeightPrior,
-    matrix_frame,
-    neighbour_agreement,
-    unlabelled_metric,
-)
-from likewise.model.solvers import Evidence
+from likewise.model import fitting, matrix, priors
+from likewise.model.basis import Basis, check_basis
+from likewise.model.fitting import MAX_PLACED, Fit, Rules, Told
+from likewise.model.priors import PRIORS, Choices, Frames
 from likewise.pairs import (
     check_agreement,
     check_labels,
@@ -48,23 +35,8 @@ from likewise.pairs import (
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 
-# Below so many items for each basis vector neighbours may mean nothing.
-FEW_ITEMS = 4
-# Neighbours must agree in so many times more directions for features to be
-# standardised first; at most so many items are compared.
-CLEARLY_MORE, MAX_COMPARED = 1.2, 2_000
-# fit(X, y) learns from all pairs of the items up to this many, then from a sample: more
-# would cost it the items' noise.
+# Pairs that fit(X, y) learns from at most: more would cost it the items' noise.
 MAX_PAIRS = MAX_PLACED
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A way to look at the items: coordinates, and a prior in them."""
-
-    basis: Basis
-    prior: WeightPrior | MatrixPrior
-    coordinates: Array  # (n_items, n_basis)
 
 
 class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -78,15 +50,16 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_basis : int, float or None
         How many basis vectors; a float keeps that share of the variance; None keeps
         all that carry variance.
-    prior : {"unlabelled", "unit"}
-        The metric before any answer: learned from the items' neighbours, or Euclidean
-        distance (the paper's).
+    prior : {"evidence", "unlabelled", "unit"}
+        The metric before any answer: several, weighed by the evidence of the answers;
+        or one alone, learned from the items' neighbours, or Euclidean distance (the
+        paper's).
     prior_mean : float
         gamma_0, the prior mean of every weight, where 1 is Euclidean distance scaled
         to a mean square of 1.
     prior_precision : "evidence" or float
         delta, how firmly the prior is held; by default the lower bound chooses it.
-        (For "full" near 0.1, unless the answers say otherwise.)
+        (For "full" near 0.2, unless the answers say otherwise.)
     item_noise : "evidence" or float
         How far items may lie off their features: nu of docs/math.md. For "full" only,
         and up to 1,500 pairs; 0 beyond. By default the lower bound chooses it.
@@ -94,11 +67,11 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         The variational posterior; the paper's with its mean clipped at zero; the
         non-Bayesian baseline of its section 5.2. "full" takes the first only.
     max_iter, tol : int, float
-        Sweeps at most; what further ones may gain of the lower bound, relative, at
-        which to stop.
+        Sweeps at most, at any one setting of the prior; what further ones may gain of
+        the lower bound, relative, at which to stop.
     random_state : int, RandomState or None
         Draws pairs and items where there are too many: pairs in `fit` above 1,500,
-        items for the prior above 20,000, for the choice of units above 2,000.
+        items that shape the prior above 2,000.
 
     Attributes
     ----------
@@ -106,17 +79,19 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         L: Euclidean distance after `transform` is the learned metric.
     threshold_ : float
         Squared distance at which P(same), at the mean metric, is 1/2.
-    posterior_ : MetricPosterior
-        The belief about threshold and weights.
+    posterior_ : Belief
+        The belief about threshold and weights: the members left, with their weights.
+    members_ : dict of str to float
+        The weight of each prior that the answers leave likely, heaviest first.
     prior_precision_ : float
-        delta as given or chosen.
+        delta as given or chosen, by the heaviest member.
     item_noise_ : float
-        The items' noise as given or chosen; 0 where there is none.
-    evidence_ : array of shape (n_iter_,)
-        The lower bound of the log evidence after each sweep, plus the log prior of a
-        delta that was chosen ("full" only), less its height at 0.1.
+        Its items' noise as given or chosen; 0 where there is none.
+    evidence_ : array
+        Its lower bound of the log evidence after each sweep that raised it, plus the
+        log density of the prior's settings that were chosen.
     n_iter_ : int
-        Sweeps used.
+        Its sweeps.
 
     Examples
     --------
@@ -133,7 +108,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self,
         basis: str = "full",
         n_basis: int | float | None = None,
-        prior: str = "unlabelled",
+        prior: str = "evidence",
         prior_mean: float = 1.0,
         prior_precision: float | str = "evidence",
         item_noise: float | str = "evidence",
@@ -189,8 +164,10 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not soft:
             check_agreement(pairs, labels)
         p_same = labels if soft else (labels + 1) / 2
-        frames = self._frames(X, np.ones(len(X)))
-        return self._learn(frames, pairs, p_same, weights)
+        frames = self._look_at(X, np.ones(len(X)))
+        return self._learn(
+            frames, Told(pairs, p_same, weights, np.zeros(len(pairs), bool))
+        )
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -217,8 +194,10 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         rng = check_random_state(self.random_state)
         pairs, labels = pairs_from_classes(classes, MAX_PAIRS, rng)
         weights = item_weights[pairs].prod(axis=1)
-        frames = self._frames(X, item_weights)
-        return self._learn(frames, pairs, (labels + 1) / 2, weights)
+        frames = self._look_at(X, item_weights)
+        return self._learn(
+            frames, Told(pairs, (labels + 1) / 2, weights, np.zeros(len(pairs), bool))
+        )
 
     def transform(self, X: ArrayLike) -> Array:
         """Map items to where Euclidean distance is the learned metric."""
@@ -242,10 +221,11 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not return_std:
             return distance
         variance = map_features(
-            lambda features: self.posterior_.squared_distance(features)[1],
+            lambda features, _: self.posterior_.squared_distance(features)[1],
             self.basis_,
             coordinates,
             pairs,
+            width=self.posterior_.width,
             n_threads=os.cpu_count() or 1,
         )
         return distance, matrix.squared_distance_deviation(squared, variance)
@@ -254,10 +234,11 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """P(same) of each pair, uncertainty about the metric included."""
         coordinates, pairs = self._check_questions(X, pairs)
         return map_features(
-            self.posterior_.probability_same,
+            lambda features, _: self.posterior_.probability_same(features),
             self.basis_,
             coordinates,
             pairs,
+            width=self.posterior_.width,
             n_threads=os.cpu_count() or 1,
         )
 
@@ -285,13 +266,34 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
+    def prepare(self, X: ArrayLike) -> Frames:
+        """Check parameters and items, and find what depends on the items only."""
+        self._check_parameters()
+        X = self._check_items(X, is_first=True)
+        if len(X) < 2:
+            raise InputError(f"'X' must have at least two rows. Got {len(X)} sample.")
+        return self._look_at(X, np.ones(len(X)))
+
+    @property
+    def rules(self) -> Rules:
+        """How a fit is made."""
+        return Rules(self.inference, int(self.max_iter), float(self.tol))
+
+    def learned(self, basis: Basis, fit: Fit) -> Self:
+        """Give a copy of this metric that has learned what a fit says."""
+        return copy.copy(self)._take(basis, fit)
+
     def _check_parameters(self) -> None:
         check_basis(self.basis, self.n_basis)
         _check_choice("prior", self.prior, PRIORS)
         _check_choice(
             "inference", self.inference, ("variational", "variational-clip", "mle")
         )
-        _check_number("prior_mean", self.prior_mean, "at least 0", lambda x: x >= 0)
+        rule = "at least 0"
+        _check_number("prior_mean", self.prior_mean, rule, lambda x: x >= 0)
+        if self.basis == "full":
+            rule = "above 0 where basis='full'"
+            _check_number("prior_mean", self.prior_mean, rule, _positive)
         if self.prior_precision != "evidence":
             rule = "above 0, or 'evidence'"
             _check_number("prior_precision", self.prior_precision, rule, _positive)
@@ -335,138 +337,57 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         X = self._check_items(X)
         return self.basis_.project(X), check_pairs(pairs, len(X))
 
-    def _frames(self, X: Array, item_weights: Array) -> list[Frame]:
-        """Find what depends on the items only: coordinates, and priors to choose from.
-
-        Where items are few for their dimensions, neighbours may mean nothing: then
-        Euclidean distance is the second choice, and the evidence decides.
-        """
-        basis = fit_basis(X, self.basis, self.n_basis, item_weights)
-        if self.prior == "unit":
-            return [self._frame(X, basis, np.eye(basis.directions.shape[1]))]
-        if self.basis == "full":
-            basis = self._telling_units(X, basis, item_weights)
-        rng = check_random_state(self.random_state)
-        metric = unlabelled_metric(basis.project(X), item_weights, rng)
-        frames = [self._frame(X, basis, metric)]
-        if self.basis == "full" and len(X) < FEW_ITEMS * len(metric):
-            frames.append(self._frame(X, basis, np.eye(len(metric))))
-        return frames
-
-    def _telling_units(self, X: Array, basis: Basis, item_weights: Array) -> Basis:
-        """The features' units as given, or equal ones if neighbours then agree more."""
-        equal = fit_basis(
-            X, self.basis, self.n_basis, item_weights, is_standardised=True
-        )
-        if _is_near(basis.directions, equal.directions):
-            return basis
-        rng = check_random_state(self.random_state)
-        rows = rng.permutation(len(X))[:MAX_COMPARED]
-        given, standard = (
-            neighbour_agreement(each.project(X[rows]), item_weights[rows])
-            for each in (basis, equal)
-        )
-        return equal if standard > CLEARLY_MORE * given else basis
-
-    def _frame(self, X: Array, basis: Basis, metric: Array) -> Frame:
-        prior: WeightPrior | MatrixPrior
-        if self.basis == "full":
-            basis, prior = matrix_frame(basis, metric, float(self.prior_mean))
-        else:
-            mean = self.prior_mean * np.r_[1.0, np.diag(metric)]
-            prior = WeightPrior(mean, np.ones(len(mean)))
-        return Frame(basis, prior, basis.project(X))
-
-    def _learn(
-        self,
-        frames: list[Frame],
-        pairs: Pairs,
-        p_same: Array,
-        weights: Array,
-        start: Fit | None = None,
-    ) -> Self:
-        """Find what depends on the labelled pairs; `start` speeds it up."""
-        counted = weights > 0
-        pairs, p_same, weights = pairs[counted], p_same[counted], weights[counted]
-        told = pairs, weights * (p_same - 0.5), weights
-        frame = self._best_frame(frames, told)
-        self._fit = fit = self._infer(frame, *told, start)
-        self._frame_used = frame
-        self.basis_, self.prior_ = frame.basis, frame.prior
-        self.posterior_ = fit.posterior
-        self.evidence_ = fit.evidence
-        self.n_iter_ = len(fit.evidence)
-        self.prior_precision_ = fit.prior_precision
-        self.item_noise_ = fit.item_noise
-        self.threshold_ = fit.posterior.threshold
-        self.components_ = _signed(fit.posterior.root() @ frame.basis.directions.T)
-        return self
-
-    def _best_frame(
-        self, frames: list[Frame], told: tuple[Pairs, Array, Array]
-    ) -> Frame:
-        """The frame whose prior metric explains the pairs best as it is.
-
-        Neighbours are the first; another must be e times as likely, or a few answers
-        would have us change for nothing.
-        """
-        if len(frames) == 1 or len(told[0]) == 0:
-            return frames[0]
-        reached = [
-            centre_evidence(_evidence(frame, *told), frame.prior, self.max_iter)
-            for frame in frames
-            if isinstance(frame.prior, MatrixPrior)
-        ]
-        best = int(np.argmax(reached))
-        return frames[best if reached[best] > reached[0] + 1.0 else 0]
-
-    def _infer(
-        self,
-        frame: Frame,
-        pairs: Pairs,
-        targets: Array,
-        weights: Array,
-        start: Fit | None,
-    ) -> Fit:
-        evidence = _evidence(frame, pairs, targets, weights)
-        if isinstance(frame.prior, WeightPrior) and self.inference == "mle":
-            return maximise_likelihood(
-                evidence, frame.prior, max_iter=self.max_iter, tol=self.tol
-            )
-        return infer(
-            evidence,
-            frame.prior,
+    def _look_at(self, X: Array, item_weights: Array) -> Frames:
+        choices = Choices(
+            self.basis,
+            self.n_basis,
+            "unit" if self.inference == "mle" else self.prior,
+            float(self.prior_mean),
             _given(self.prior_precision),
-            item_noise=_given(self.item_noise),
-            start=start,
-            is_clipped=self.inference == "variational-clip",
-            max_iter=self.max_iter,
-            tol=self.tol,
+            _given(self.item_noise),
         )
+        rng = check_random_state(self.random_state)
+        return priors.look_at(X, item_weights, choices, rng)
 
-    def _renewed(self) -> Self:
-        """Give a copy that shares basis and prior, to learn from other pairs."""
-        return copy.copy(self)
+    def _learn(self, frames: Frames, told: Told) -> Self:
+        """Find what depends on the labelled pairs."""
+        return self._take(frames.basis, fitting.fit(frames, told, self.rules))
 
-
-def _evidence(frame: Frame, pairs: Pairs, targets: Array, weights: Array) -> Evidence:
-    """What was told of the pairs, with their features in this frame."""
-    Z = frame.coordinates
-    features = frame.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
-    return Evidence(features, targets, weights, pairs)
+    def _take(self, basis: Basis, fit: Fit) -> Self:
+        best, belief = fit.best, fit.belief
+        self.basis_ = basis
+        self.posterior_ = belief
+        self.members_ = {member.name: member.weight for member in belief.members}
+        self.evidence_ = best.evidence
+        self.n_iter_ = best.n_sweeps
+        self.prior_precision_ = best.prior.precision
+        self.item_noise_ = getattr(best.prior, "item_noise", 0.0)
+        self.threshold_ = belief.threshold
+        self.components_ = _signed(belief.root() @ basis.directions.T)
+        if not fit.has_converged:
+            warnings.warn(
+                f"The fit did not converge within {self.max_iter} sweeps. "
+                "Raise 'max_iter', or 'tol'.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return self
 
 
 def _merge_equal_rows(
     X: Array, classes: NDArray[np.intp], item_weights: Array
 ) -> tuple[Array, NDArray[np.intp], Array]:
-    """Give each different row of a class once, with the sum of its weights."""
+    """Give each different row of a class once, with the sum of its weights.
+
+    In order of their values: what is learned is the same to the last digit, however
+    the rows were ordered.
+    """
     counted = item_weights > 0
     X, classes, item_weights = X[counted], classes[counted], item_weights[counted]
     keys = np.column_stack([X, classes])
     _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     merged = np.bincount(group.ravel(), weights=item_weights).astype(float)
-    order = np.argsort(first)
-    return X[first[order]], classes[first[order]], merged[order]
+    return X[first], classes[first], merged
 
 
 def _signed(components: Array) -> Array:
@@ -474,16 +395,6 @@ def _signed(components: Array) -> Array:
     largest = np.abs(components).argmax(axis=1)
     signs = np.sign(components[np.arange(len(components)), largest])
     return components * np.where(signs == 0, 1.0, signs)[:, None]
-
-
-def _is_near(directions: Array, others: Array) -> bool:
-    """Whether two sets of directions are the same but for rounding."""
-    if directions.shape != others.shape:
-        return False
-    unit = np.abs(directions).max() or 1.0
-    directions, others = directions / unit, others / unit
-    metric, other = directions @ directions.T, others @ others.T
-    return bool(np.abs(metric - other).max() <= 1e-6 * np.abs(metric).max())
 
 
 def _check_finite(X: Array) -> None:

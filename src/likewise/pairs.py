@@ -200,18 +200,20 @@ def _draw_same(
 def _draw_different(
     classes: NDArray[np.integer], n_pairs: int, rng: np.random.RandomState
 ) -> Pairs:
-    """Draw different pairs across classes by refusing those within."""
+    """Draw different pairs across classes, every such pair as likely as another.
+
+    In the order of classes, an item differs from all items after its own class: these
+    pairs are numbered one item after another, and numbers are drawn.
+    """
+    order = np.argsort(classes, kind="stable")
     sizes = np.unique(classes, return_counts=True)[1]
-    n_items = len(classes)
-    available = int(n_items * (n_items - 1) - np.sum(sizes * (sizes - 1))) // 2
-    n_pairs = min(n_pairs, available)
-    kept = np.empty((0, 2), dtype=np.intp)
-    n_drawn = 2 * n_pairs
-    while len(kept) < n_pairs:
-        drawn = draw_pairs(n_items, n_drawn, rng)
-        kept = drawn[classes[drawn[:, 0]] != classes[drawn[:, 1]]]
-        n_drawn *= 2
-    return kept[:n_pairs]
+    ends = np.repeat(np.cumsum(sizes), sizes)  # where the item's class ends
+    n_after = len(classes) - ends
+    totals = np.cumsum(n_after)
+    number = _draw_numbers(int(totals[-1]), n_pairs, rng)
+    first = np.searchsorted(totals, number, side="right")
+    second = ends[first] + number - (totals - n_after)[first]
+    return np.sort(order[np.column_stack([first, second])], axis=1)
 
 
 def from_tuples(tuples: ArrayLike) -> tuple[Array, Pairs]:

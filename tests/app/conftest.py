@@ -27,7 +27,7 @@ def word_for(left, right):
     return "same" if class_of(left) == class_of(right) else "different"
 
 
-def make_project(path, seed=1, names=None):
+def make_project(path, seed=1, names=None, acquisition="entropy"):
     """A project of 40 items in four classes that two of six features tell apart;
     the other four are louder."""
     rng = np.random.RandomState(7)
@@ -43,7 +43,7 @@ def make_project(path, seed=1, names=None):
             {
                 "kind": "text",
                 "seed": seed,
-                "acquisition": "batch",
+                "acquisition": acquisition,
                 "likewise": "0",
                 "created": "2026-01-01T00:00:00.000+00:00",
             },
@@ -109,7 +109,7 @@ class Server:
     def enter(self, address):
         """Open an address as a browser would; gives a client with the cookie."""
         client = httpx.Client(
-            base_url=self.base, headers={"origin": self.base}, timeout=30
+            base_url=self.base, headers={"origin": self.base}, timeout=300
         )
         self.clients.append(client)
         reply = client.get(address)
@@ -121,7 +121,7 @@ class Server:
         for client in getattr(self, "clients", []):
             client.close()
         self.process.terminate()
-        _, errors = self.process.communicate(timeout=60)
+        _, errors = self.process.communicate(timeout=300)
         return self.process.returncode, errors
 
 

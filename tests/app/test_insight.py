@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from likewise.app.insight import Insight, cohen_kappa, plane
 from likewise.app.project import Project
 from likewise.app.store import Store
+from likewise.app.writer import Writer
 from tests.app.test_project import run, say
 
 
@@ -28,7 +29,7 @@ def test_progress_counts_each_kind_of_answer(project):
 
     assert (progress.n_answers, progress.n_same) == (4, 2)
     assert (progress.n_different, progress.n_unsure) == (1, 1)
-    assert 0 <= progress.low <= progress.accuracy <= progress.high <= 1
+    assert 0 <= progress.low <= progress.neighbours <= progress.high <= 1
     assert progress.words.endswith(".")
 
 
@@ -49,7 +50,7 @@ def test_a_live_insight_draws_the_curve_by_itself(path):
     project = Project(Store.open(path))
     insight = Insight(project, is_live=True)
     run(project, 3)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         if [point.n_answers for point in insight.curve()][-1:] == [3]:
             break
@@ -106,6 +107,21 @@ def test_neighbours_before_are_euclidean(project):
     squared = ((project.X.astype(float) - project.X[5]) ** 2).sum(axis=1)
     assert [near.number for near in found["before"]] == list(squared.argsort()[1:7])
     assert all(0 <= near.p_same <= 1 for near in found["after"])
+
+
+def test_nobody_is_a_neighbour_of_oneself(tmp_path):
+    """Where fewer items are left than neighbours wanted, all others are given."""
+    path = tmp_path / "few.likewise"
+    with Writer(path) as writer:
+        for name in "abcd":
+            writer.add(name)
+        settings = {"kind": "text", "seed": 1, "acquisition": "entropy"}
+        writer.finish(np.random.RandomState(0).normal(size=(4, 3)), settings)
+    with Project.open(path) as project:
+        found = Insight(project).neighbours(2, n_neighbours=8)
+
+    for when in ("before", "after"):
+        assert sorted(each.number for each in found[when]) == [0, 1, 3]
 
 
 def test_people_who_disagree_contradict_each_other(project):

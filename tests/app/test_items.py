@@ -24,7 +24,7 @@ def build(path, make, *arguments):
     """Make a project; gives what was built and the open store."""
     with Writer(path) as writer:
         built = make(*arguments, writer, plainly)
-        settings = {"kind": built.kind, "seed": 1, "acquisition": "batch"}
+        settings = {"kind": built.kind, "seed": 1, "acquisition": "entropy"}
         writer.finish(built.vectors, settings)
     return built, Store.open(path)
 
@@ -135,7 +135,7 @@ def test_digits_are_the_ones_that_scikit_learn_ships(tmp_path):
     path = tmp_path / "d.likewise"
     with Writer(path) as writer:
         built = items.from_digits(writer)
-        settings = {"kind": built.kind, "seed": 1, "acquisition": "batch"}
+        settings = {"kind": built.kind, "seed": 1, "acquisition": "entropy"}
         writer.finish(built.vectors, settings)
 
     with Store.open(path) as store:

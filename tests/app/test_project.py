@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from likewise import InputError, StoreError
+from likewise.app import project as module
 from likewise.app.project import LABELS, Project
 from likewise.app.store import Store
 from tests.app.conftest import make_project, word_for
@@ -198,7 +199,7 @@ def test_the_pool_runs_out_gracefully(tmp_path):
     with Writer(path) as writer:
         for name in "abc":
             writer.add(name)
-        settings = {"kind": "text", "seed": 1, "acquisition": "batch"}
+        settings = {"kind": "text", "seed": 1, "acquisition": "entropy"}
         writer.finish(np.eye(3), settings)
     with Project.open(path) as project:
         for _ in range(3):
@@ -259,6 +260,40 @@ def test_answers_raise_the_accuracy_of_the_metric(project):
 
     assert after > before + 0.1
     assert after > 0.8
+
+
+def test_a_project_that_names_an_older_way_to_ask_still_opens(tmp_path):
+    """It asks by what has taken its place, and keeps what the file says."""
+    new = make_project(tmp_path / "new.likewise")
+    old = make_project(tmp_path / "old.likewise", acquisition="batch")
+
+    with Project.open(old) as project, Project.open(new) as other:
+        assert run(project, 3) == run(other, 3)
+        assert project.settings["acquisition"] == "batch"
+
+
+def test_p_same_is_that_of_known_items(project):
+    """What was said of the two items counts, as it does for the next question."""
+    run(project, 10)
+    pair = project.answers()[0].pair
+
+    expected = project.learner().pair_probability([pair])[0]
+
+    assert project.p_same(pair) == expected
+    assert project.why(pair).p_same == pytest.approx(expected)
+
+
+def test_many_items_have_the_same_priors_as_few(tmp_path, monkeypatch):
+    """Above the bound fewer pairs may be asked; what is believed stays."""
+    monkeypatch.setattr(module, "MAX_EXHAUSTIVE", 30)
+    monkeypatch.setattr(module, "N_CANDIDATES", 600)
+    path = make_project(tmp_path / "many.likewise")
+    with Project.open(path) as many:
+        run(many, 5)
+        members = many.learner().metric_.members_
+
+        assert len(members) > 1
+        assert "near" in members or "standard" in members
 
 
 def test_flags_are_set_and_taken_away(project):

@@ -28,7 +28,7 @@ def build(tmp_path, make, *arguments, **options):
     path = tmp_path / "made.likewise"
     with Writer(path) as writer:
         built = make(arguments[0], writer, *arguments[1:], **options)
-        settings = {"kind": built.kind, "seed": 1, "acquisition": "batch"}
+        settings = {"kind": built.kind, "seed": 1, "acquisition": "entropy"}
         writer.finish(built.vectors, settings)
     return Store.open(path)
 
@@ -212,7 +212,7 @@ def test_a_hundred_thousand_vectors_load_and_are_asked_about(tmp_path, rng):
     path = tmp_path / "big.likewise"
     with Writer(path) as writer:
         built = tables.from_vectors(tmp_path / "big.npy", writer, plainly)
-        settings = {"kind": built.kind, "seed": 1, "acquisition": "batch"}
+        settings = {"kind": built.kind, "seed": 1, "acquisition": "entropy"}
         writer.finish(built.vectors, settings)
 
     with Project.open(path) as project:

@@ -3,79 +3,141 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from likewise.asking.answers import Answer, AnswerLog, flip_rates
+from likewise.asking.answers import AnswerLog, flip_rates
 
 
-def answers(*said):
-    return [Answer(i, j, label, t, who) for t, (i, j, label, who) in enumerate(said)]
+def heard(*said, n_items=10, equivalence=True):
+    """A log that heard (i, j, label, who), one after the other."""
+    log = AnswerLog(n_items, equivalence)
+    for i, j, label, who in said:
+        log.tell(np.array([[i, j]]), np.array([float(label)]), who, [None])
+    return log
+
+
+def tell(log, pairs, labels, who=None):
+    log.tell(np.array(pairs), np.array(labels, dtype=float), who, [None] * len(pairs))
 
 
 def test_answers_that_agree_have_no_flips():
     """Repeating oneself is no error, and unsure is no answer to judge by."""
-    told = answers((0, 1, 1, "a"), (0, 1, 1, "b"), (0, 2, 0, "a"), (0, 2, -1, "a"))
+    log = heard((0, 1, 1, "a"), (0, 1, 1, "b"), (0, 2, 0, "a"), (0, 2, -1, "a"))
 
-    assert flip_rates(told, []) == {"a": 0.0, "b": 0.0}
+    assert log.flip_rates() == {"a": 0.0, "b": 0.0}
+
+
+def test_a_persons_own_correction_is_no_flip(rng):
+    """The last word stands, alone and believed outright."""
+    log = heard((0, 1, 1, "a"), (0, 1, -1, "a"), (2, 3, 1, "a"))
+
+    assert log.flip_rates() == {"a": 0.0}
+    assert_array_equal(log.evidence(rng)[1], [0.0, 1.0])
+
+
+def test_unsure_withdraws_ones_own_answer_only(rng):
+    """What someone else said of the pair stands; without it nothing does."""
+    log = heard((0, 1, 1, "a"), (1, 2, 1, "a"), (0, 2, -1, "a"), (0, 1, 0, "b"))
+    assert len(log.cycles()) == 1
+
+    tell(log, [[0, 1]], [0], "a")
+
+    assert log.cycles() == []
+    assert_array_equal(log.evidence(rng)[0][:2], [[1, 2], [0, 2]])
+    log.undo()
+    assert len(log.cycles()) == 1
+    assert_array_equal(log.evidence(rng)[0], [[0, 1], [1, 2], [0, 2]])
+
+
+def test_two_people_who_disagree_leave_a_pair_open(rng):
+    """P(same) is the mean of what they said, by how far each is believed."""
+    log = heard((0, 1, 1, "a"), (0, 1, -1, "b"), (2, 3, 1, "a"), equivalence=False)
+
+    rates = log.flip_rates()
+
+    assert_allclose([rates["a"], rates["b"]], [0.5 / 22, 0.5 / 21])
+    p_same = log.evidence(rng)[1]
+    assert_allclose(p_same[0], 0.5 + (rates["b"] - rates["a"]) / 2)
+    assert_allclose(p_same[1], 1 - rates["a"])
+
+
+def test_what_doubtful_answers_imply_is_doubtful(rng):
+    """A pair that follows from two answers believed to 1 - e: (1 - 2e)^2."""
+    quarrels = [(4, 5, (-1) ** t, f"{t}") for t in range(6)]
+    log = heard((0, 1, 1, "0"), (1, 2, 1, "0"), *quarrels)
+    rate = log.flip_rates()["0"]
+
+    pairs, p_same, weights, implied = log.evidence(rng)
+
+    assert rate > 0.01
+    assert_array_equal(pairs[implied], [[0, 2]])
+    assert_allclose(p_same[implied], 0.5 + (1 - 2 * rate) ** 2 / 2)
+    assert (weights <= 1).all()
 
 
 def test_a_disagreement_is_half_a_flip_for_each():
     """Two answers of each, one disagreement, held back by twenty."""
-    told = answers((0, 1, 1, "a"), (0, 1, -1, "b"), (2, 3, 1, "a"), (4, 5, 1, "b"))
+    log = heard((0, 1, 1, "a"), (0, 1, -1, "b"), (2, 3, 1, "a"), (4, 5, 1, "b"))
 
-    assert flip_rates(told, []) == {"a": 0.5 / 22, "b": 0.5 / 22}
+    assert log.flip_rates() == {"a": 0.5 / 22, "b": 0.5 / 22}
 
 
 def test_a_cycle_is_one_flip_shared_by_its_answers():
     """Two of three answers are a's: two thirds of a flip are."""
-    told = answers((0, 1, 1, "a"), (1, 2, 1, "a"), (0, 2, -1, "b"))
+    log = heard((0, 1, 1, "a"), (1, 2, 1, "a"), (0, 2, -1, "b"))
 
-    rates = flip_rates(told, [[(0, 1, 1), (1, 2, 1), (0, 2, -1)]])
+    rates = log.flip_rates()
 
     assert_allclose([rates["a"], rates["b"]], [2 / 3 / 22, 1 / 3 / 21])
 
 
 def test_a_rate_is_never_a_coin_toss():
     """However bad, an answer still points its way."""
-    told = answers(*[(0, 1, (-1) ** t, None) for t in range(400)])
+    pairs = [(0, j, 1) for j in range(1, 300)] + [(1, j, -1) for j in range(2, 300)]
+    log = heard(*[(i, j, label, None) for i, j, label in pairs], n_items=300)
+    quarrel = [[(0, 1, 1), (0, j, 1), (1, j, -1)] for j in range(2, 300)] * 3
 
-    assert flip_rates(told, []) == {None: 0.4}
+    assert flip_rates(log.standing(), quarrel) == {None: 0.4}
 
 
 def test_evidence_is_what_was_said_and_what_follows(rng):
-    """Answered pairs count one each; implied ones share no more than two an answer."""
+    """Answered pairs count one each; all implied ones half as much in all."""
     log = AnswerLog(8, True)
     chain = np.array([[i, i + 1] for i in range(7)])
-    log.tell(chain, np.ones(7), None)
+    tell(log, chain, np.ones(7))
 
-    pairs, p_same, weights = log.evidence(rng)
+    pairs, p_same, weights, implied = log.evidence(rng)
 
     assert_array_equal(pairs[:7], chain)
     assert len(pairs) == 8 * 7 // 2
     assert_array_equal(p_same, 1)
     assert_array_equal(weights[:7], 1)
-    assert_allclose(weights[7:], 14 / 21)
+    assert_allclose(weights[7:], 3.5 / 21)
+    assert_array_equal(implied, np.repeat([False, True], [7, 21]))
 
 
 def test_an_annotator_who_contradicts_is_believed_less(rng):
     """P(same) of an answer falls with the flip rate of who gave it."""
-    log = AnswerLog(6, False)
-    for t in range(30):
-        log.tell(np.array([[0, 1]]), np.array([(-1.0) ** t]), "wild")
-    log.tell(np.array([[2, 3]]), np.array([1.0]), "calm")
+    log = heard(*[(0, j, 1, "wild") for j in range(2, 9)], equivalence=False)
+    for j in range(2, 9):
+        tell(log, [[0, j]], [-1], "calm")
+    tell(log, [[0, 1], [1, 2]], [1, 1], "calm")
+    tell(log, [[1, 9]], [1], "wild")
 
-    pairs, p_same, _ = log.evidence(rng)
+    pairs, p_same, _, implied = log.evidence(rng)
 
-    assert_array_equal(pairs, [[0, 1], [2, 3]])
-    assert_allclose(p_same, [0.4, 1.0])
+    said = dict(zip(map(tuple, pairs.tolist()), p_same, strict=True))
+    assert_allclose(said[0, 1], 1 - 3.5 / 29)
+    assert_allclose(said[1, 9], 1 - 3.5 / 28)
+    assert not implied.any()
 
 
 def test_unsure_pairs_rest_and_come_back():
     """Not asked again soon, but not never."""
     log = AnswerLog(300, True)
-    log.tell(np.array([[0, 1]]), np.zeros(1), None)
+    tell(log, [[0, 1]], [0])
     assert_array_equal(log.resting(), [[0, 1]])
 
     for k in range(2, 102):
-        log.tell(np.array([[0, k]]), -np.ones(1), None)
+        tell(log, [[0, k]], [-1])
 
     assert len(log.resting()) == 0
 
@@ -83,8 +145,8 @@ def test_unsure_pairs_rest_and_come_back():
 def test_the_first_answers_are_a_log_of_their_own():
     """As it was then, whatever came after."""
     log = AnswerLog(5, True)
-    log.tell(np.array([[0, 1], [1, 2]]), np.ones(2), "a")
-    log.tell(np.array([[2, 3]]), np.ones(1), "a")
+    tell(log, [[0, 1], [1, 2]], [1, 1], "a")
+    tell(log, [[2, 3]], [1], "a")
 
     early = log.first(2)
 

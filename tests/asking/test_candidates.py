@@ -1,15 +1,49 @@
 """Searching all pairs in blocks gives what looking at every pair gives."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from likewise.asking import candidates as search
+from likewise.asking.candidates import Pool
+from likewise.model import fitting
 from likewise.model.basis import fit_basis
+from likewise.model.fitting import Rules, Told
+from likewise.model.priors import Choices, look_at
 from likewise.pairs import all_pairs, pair_number
 
 
-def is_open(pairs):
+def everything(pairs):
     return np.ones(len(pairs), dtype=bool)
+
+
+def make_pool(rng, n_items=90, prior="evidence", item_noise=0.8):
+    """Items in three classes, twelve pairs of which were told."""
+    y = np.arange(n_items) % 3
+    X = rng.normal(size=(n_items, 4)) * [1, 2, 1, 3] + 50
+    X[:, 0] += 3 * y
+    choices = Choices("full", None, prior, 1.0, 0.5, item_noise)
+    frames = look_at(X, np.ones(n_items), choices, rng)
+    pairs = all_pairs(n_items)
+    pairs = pairs[rng.permutation(len(pairs))[:12]]
+    is_same = (y[pairs[:, 0]] == y[pairs[:, 1]]).astype(float)
+    fit = fitting.fit(
+        frames, Told(pairs, is_same, np.ones(12), np.zeros(12, bool)), Rules()
+    )
+    return Pool(fit.belief, frames.basis, frames.coordinates), pairs
+
+
+@pytest.fixture
+def pool(rng):
+    """Several members, and items that are known to lie off their features."""
+    made, _ = make_pool(rng)
+    assert len(made.belief.members) > 1
+    return made
+
+
+def certainty(pool, pairs):
+    """How far P(same) is from one half, pair by pair, by the mean metrics."""
+    return np.abs(pool.belief.mean_probability(pool.features(pairs), pairs) - 0.5)
 
 
 def test_blocks_cover_every_row_once():
@@ -24,14 +58,48 @@ def test_mapping_in_blocks_is_mapping_at_once(rng, monkeypatch):
     X = rng.normal(size=(40, 3))
     basis = fit_basis(X, "eigen", None, np.ones(40))
     Z, pairs = basis.project(X), all_pairs(40)
-    at_once = basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]]).sum(axis=1)
+    features = basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
+    at_once = features.sum(axis=1) + pairs[:, 1]
 
     monkeypatch.setattr(search, "BLOCK_SIZE", 100)
     for n_threads in (1, 2):
         in_blocks = search.map_features(
-            lambda f: f.sum(axis=1), basis, Z, pairs, n_threads=n_threads
+            lambda features, block: features.sum(axis=1) + block[:, 1],
+            basis,
+            Z,
+            pairs,
+            width=1,
+            n_threads=n_threads,
         )
         assert_allclose(in_blocks, at_once)
+
+
+def test_a_wide_function_gets_smaller_blocks(rng):
+    """What it holds for each pair cuts the blocks: their memory stays the same."""
+    Z, pairs = rng.normal(size=(200, 2)), all_pairs(200)
+    basis = fit_basis(Z, "axes", None, np.ones(200))
+    sizes = []
+
+    def apply(features, block):
+        sizes.append(len(block))
+        return np.zeros(len(block))
+
+    search.map_features(apply, basis, Z, pairs, width=1000)
+
+    assert max(sizes) * 1000 <= search.BLOCK_SIZE
+    assert sum(sizes) == len(pairs)
+
+
+def test_a_pool_knows_the_items_of_its_pairs(pool, rng, monkeypatch):
+    """In blocks, with the numbers of the items; new items are told apart otherwise."""
+    pairs = all_pairs(90)
+    monkeypatch.setattr(search, "BLOCK_SIZE", 2000)
+
+    p_same = pool.probability_same(pairs)
+
+    features = pool.features(pairs)
+    assert_allclose(p_same, pool.belief.probability_same(features, pairs))
+    assert np.abs(p_same - pool.belief.probability_same(features)).max() > 0.01
 
 
 def test_best_rows_come_best_first_and_ties_by_the_seed():
@@ -47,31 +115,61 @@ def test_best_rows_come_best_first_and_ties_by_the_seed():
     assert len(search.best_rows(scores[:0], 3, np.random.RandomState(0))) == 0
 
 
-def test_near_threshold_finds_what_brute_force_finds(rng, monkeypatch):
-    """The same pairs as sorting all of them by their margin, over many tiles."""
-    Z = rng.normal(size=(300, 4)) + 50
-    pairs = all_pairs(300)
-    margins = np.abs(((Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2).sum(axis=1) - 6.0)
+@pytest.mark.parametrize("prior", ["evidence", "unit"])
+@pytest.mark.parametrize("item_noise", [0.0, 0.8])
+def test_the_most_doubtful_are_those_of_brute_force(
+    rng, monkeypatch, prior, item_noise
+):
+    """The same pairs as sorting all of them, over many tiles, by one member or many."""
+    pool, _ = make_pool(rng, 150, prior, item_noise)
     monkeypatch.setattr(search, "TILE", 37)
 
-    found = search.near_threshold(Z, 6.0, 50, is_open)
+    found = search.most_doubtful(pool, 50, everything, None)
 
-    expected = np.argsort(margins)[:50]
-    assert_array_equal(np.sort(pair_number(found, 300)), np.sort(expected))
+    pairs = all_pairs(150)
+    expected = np.sort(certainty(pool, pairs))[:50]
+    assert len(np.unique(pair_number(found, 150))) == 50
+    assert (found[:, 0] < found[:, 1]).all()
+    # Single precision: at the edge one pair may stand for another as good.
+    assert_allclose(np.sort(certainty(pool, found)), expected, atol=1e-4)
+    assert (np.diff(certainty(pool, found)) > -1e-4).all()
 
 
-def test_near_threshold_leaves_out_what_is_not_open(rng):
-    """Answered pairs are skipped and the next nearest come instead."""
-    Z = rng.normal(size=(60, 3))
-    first = search.near_threshold(Z, 2.0, 20, is_open)
-    taken = pair_number(first, 60)
+def test_among_given_pairs_the_most_doubtful_are_found_too(pool, rng, monkeypatch):
+    """In blocks; all that are open where they are few."""
+    pairs = all_pairs(90)
+    among = pairs[rng.permutation(len(pairs))[:500]]
+    monkeypatch.setattr(search, "BLOCK_SIZE", 1000)
 
-    second = search.near_threshold(
-        Z, 2.0, 20, lambda pairs: ~np.isin(pair_number(pairs, 60), taken)
+    found = search.most_doubtful(pool, 40, everything, among)
+
+    expected = np.sort(certainty(pool, among))[:40]
+    assert_allclose(np.sort(certainty(pool, found)), expected, atol=1e-4)
+    assert np.isin(pair_number(found, 90), pair_number(among, 90)).all()
+    few = search.most_doubtful(pool, 40, everything, among[:30])
+    assert_array_equal(few, among[:30])
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+def test_what_is_not_open_is_left_out(pool, is_given):
+    """Answered pairs are skipped and the next in doubt come instead."""
+    among = all_pairs(90) if is_given else None
+    first = search.most_doubtful(pool, 20, everything, among)
+    taken = pair_number(first, 90)
+
+    second = search.most_doubtful(
+        pool, 20, lambda pairs: ~np.isin(pair_number(pairs, 90), taken), among
     )
 
-    both = search.near_threshold(Z, 2.0, 40, is_open)
+    both = search.most_doubtful(pool, 40, everything, among)
     assert_array_equal(
-        np.sort(pair_number(both, 60)),
-        np.sort(np.concatenate([taken, pair_number(second, 60)])),
+        np.sort(pair_number(both, 90)),
+        np.sort(np.concatenate([taken, pair_number(second, 90)])),
     )
+
+
+def test_nothing_open_nothing_found(pool):
+    """An empty list of pairs, not an error."""
+    found = search.most_doubtful(pool, 20, lambda p: np.zeros(len(p), bool), None)
+
+    assert found.shape == (0, 2)

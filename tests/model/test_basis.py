@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from likewise.errors import InputError
-from likewise.model.basis import check_basis, fit_basis
+from likewise.model.basis import check_basis, feature_deviations, fit_basis
 
 
 def fit(X, kind="eigen", n_basis=None, weights=None):
@@ -104,15 +104,31 @@ def test_items_that_are_all_equal_have_coordinate_zero(kind):
     assert_array_equal(fit(X, kind).project(X), np.zeros((4, 1)))
 
 
-def test_standardising_gives_every_feature_the_same_say(rng):
-    """The same coordinates, up to rotation, as of z-scored features."""
-    X = rng.normal(size=(40, 3)) * [1e6, 1.0, 1e-4]
-    z_scored = (X - X.mean(axis=0)) / X.std(axis=0)
+def test_deviations_are_those_of_the_features(rng):
+    """As numpy finds them, whatever their units; infinite where nothing varies."""
+    X = np.column_stack([rng.normal(size=(40, 3)) * [1e6, 1, 1e-4], np.full(40, 7.1)])
 
-    one = fit_basis(X, "eigen", None, np.ones(40), is_standardised=True).project(X)
+    deviations = feature_deviations(X, X.mean(axis=0), np.ones(40))
 
-    other = fit(z_scored).project(z_scored)
-    assert_allclose(one @ one.T, other @ other.T, atol=1e-10)
+    assert_allclose(deviations[:3], X[:, :3].std(axis=0))
+    assert deviations[3] == np.inf
+
+
+def test_deviations_count_weights_like_repeated_rows(rng):
+    """An item of weight three is three items."""
+    X, times = rng.normal(size=(8, 3)), np.array([1, 3, 1, 2, 1, 1, 4, 1])
+    repeated = np.repeat(X, times, axis=0)
+
+    deviations = feature_deviations(X, repeated.mean(axis=0), times.astype(float))
+
+    assert_allclose(deviations, repeated.std(axis=0))
+
+
+def test_items_that_are_all_equal_have_deviations_to_divide_by():
+    """None of them infinite: that would leave no metric at all."""
+    X = np.full((4, 3), 0.1)
+
+    assert_array_equal(feature_deviations(X, X.mean(axis=0), np.ones(4)), 1)
 
 
 @pytest.mark.parametrize(

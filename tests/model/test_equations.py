@@ -356,24 +356,6 @@ def test_the_mixture_nodes_are_a_gauss_rule_of_kolmogorovs_distribution():
     assert_allclose(3 * shares @ scales**4, 7 * np.pi**4 / 15, rtol=1e-6)
 
 
-def test_information_is_entropy_minus_expected_entropy_by_simulation(rng):
-    """H(E p) - E H(p) over draws of f."""
-    draws = 0.8 + 1.5 * rng.standard_normal(400_000)
-    p = expit(-draws)
-    expected = equations.label_entropy(p.mean()) - equations.label_entropy(p).mean()
-
-    value = matrix.mutual_information(np.array([0.8]), np.array([2.25]))
-
-    assert_allclose(value, expected, atol=1e-3)
-
-
-def test_no_doubt_no_information():
-    """A known metric learns nothing from any answer."""
-    m = np.linspace(-5, 5, 11)
-
-    assert_allclose(matrix.mutual_information(m, np.zeros(11)), 0, atol=2e-6)
-
-
 def test_distance_deviation_is_the_simulated_one_far_from_zero(rng):
     """The delta method where the distance is large against its doubt."""
     squared = 9 + 0.5 * rng.standard_normal(200_000)
@@ -424,28 +406,64 @@ def test_nothing_speaks_for_another_precision_than_that_of_known_weights(rng):
     """All weights determined, drawn at precision 4: the slope in log delta is zero."""
     weights = rng.normal(size=10_000) / 2
 
-    more, less = matrix.precision_slope(
-        np.array([10_000.0]),
-        np.array([weights @ weights]),
-        np.array([4.0]),
-        np.zeros(1),
+    slope = matrix.precision_slope(10_000.0, weights @ weights, 4.0)
+
+    assert abs(slope) < 0.05 * 10_000 / 2
+
+
+def log_density(x, covariance):
+    return stats.multivariate_normal.logpdf(x, np.zeros(len(x)), covariance)
+
+
+def test_the_slope_of_a_part_is_that_of_the_evidence(rng):
+    """Gaussian answers y = f + noise / W, whose evidence is known: log N(y; 0, C)."""
+    roots = rng.normal(size=(2, 5, 5))
+    one, other = (root @ root.T for root in roots)
+    curvature, told, h = rng.uniform(0.1, 2, 5), rng.normal(size=5), 1e-5
+
+    def total(log_factor):
+        return np.exp(log_factor) * one + other
+
+    def evidence(log_factor):
+        return log_density(told, total(log_factor) + np.diag(1 / curvature))
+
+    alpha, root, _ = matrix.pair_posterior(
+        total(0.0), np.zeros(5), curvature, curvature * told
     )
+    half = np.sqrt(curvature)
+    determined = np.trace((root.T @ root) @ (half[:, None] * one * half))
 
-    assert_allclose(more, less, rtol=0.05)
+    slope = matrix.part_slope(alpha @ one @ alpha, determined)
+
+    assert_allclose(slope, (evidence(h) - evidence(-h)) / (2 * h), rtol=1e-6)
 
 
-def test_a_prior_of_the_precision_pulls_towards_its_centre():
-    """Above the centre it speaks for less, below for more, as a normal density does."""
-    log_delta, h = np.log(3.0), 1e-5
-    centre, spread = np.log(0.5), 0.7
+@pytest.mark.parametrize("scale", [0.5, 3.0])
+def test_the_slope_of_the_scale_is_that_of_the_divergence(scale):
+    """-KL(N(m, v) || N(c, (r c)^2)) by finite differences in log c."""
+    mean, variance, share, h = 2.0, 0.4, 0.25, 1e-5
 
-    def log_density(x):
-        return -((x - centre) ** 2) / (2 * spread**2)
+    def divergence(c):
+        deviation = share * c
+        return (
+            np.log(deviation)
+            - np.log(variance) / 2
+            + (variance + (mean - c) ** 2) / (2 * deviation**2)
+            - 0.5
+        )
 
-    slope = (log_density(log_delta + h) - log_density(log_delta - h)) / (2 * h)
-    off = np.array([(log_delta - centre) / spread**2])
-    nothing = np.zeros(1)
-    more, less = matrix.precision_slope(nothing, nothing, nothing, off)
-    assert_allclose((more - less) / 2, slope)
-    less, more = matrix.precision_slope(nothing, nothing, nothing, -off)
-    assert_allclose((more - less) / 2, slope)
+    difference = divergence(scale * np.exp(-h)) - divergence(scale * np.exp(h))
+
+    slope = matrix.scale_slope(mean, variance, scale, share * scale)
+
+    assert_allclose(slope, difference / (2 * h), rtol=1e-6)
+
+
+def test_agreement_becomes_between_over_within():
+    """Nothing for strangers, ten for neighbours that agree fully, rising between."""
+    shares = np.linspace(0, 1, 11)
+
+    weights = matrix.agreement_weights(shares)
+
+    assert_allclose(weights[[0, 10]], [0, 10])
+    assert (np.diff(weights) > 0).all()

@@ -298,9 +298,9 @@ def _describe(progress: Progress) -> str:
     ]
     if progress.n_contradictions:
         lines.append(f"{progress.n_contradictions} contradictions to settle")
-    if progress.accuracy is not None:
+    if progress.neighbours is not None:
         lines.append(
-            f"Estimated accuracy {progress.accuracy:.0%} "
+            f"Items next to one that is the same: {progress.neighbours:.0%} "
             f"({progress.low:.0%} to {progress.high:.0%})"
         )
     return "\n".join([*lines, progress.words])

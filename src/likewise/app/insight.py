@@ -32,7 +32,7 @@ class Progress:
     n_unsure: int
     n_saved: int
     n_contradictions: int
-    accuracy: float | None
+    neighbours: float | None
     low: float | None
     high: float | None
     stop: bool
@@ -100,7 +100,7 @@ class Insight:
             labels.count(0),
             self.project.answers_saved(),
             len(self.contradictions()),
-            None if estimate is None else estimate.accuracy,
+            None if estimate is None else estimate.neighbours,
             None if estimate is None else estimate.low,
             None if estimate is None else estimate.high,
             stop,
@@ -108,14 +108,14 @@ class Insight:
         )
 
     def curve(self) -> list[Estimate]:
-        """Estimated accuracy after so many answers, oldest first."""
+        """Neighbours that are the same after so many answers, oldest first."""
         n_answers = self.project.version
         with self.project.lock:
             points = self.project.store.estimates()
         return [point for point in points if point.n_answers <= n_answers]
 
     def estimate(self) -> Estimate:
-        """Estimate the accuracy now, and keep it as a point of the curve."""
+        """Estimate how good the metric is now, and keep it as a point of the curve."""
         with self.project.lock:
             learner, state = self.project.learner(), self.project.state
             n_answers = self.project.version
@@ -123,13 +123,11 @@ class Insight:
         estimate = Estimate(
             n_answers,
             state[0],
-            float(verdict.accuracy),
-            float(verdict.interval[0]),
-            float(verdict.interval[1]),
+            *verdict.neighbours,
             int(learner.answers_saved()),
         )
         with self._lock:
-            words = f"{'Enough' if verdict.stop else 'Go on'}: {verdict.reason}"
+            words = verdict.words
             self._kept["verdict"] = (state, (estimate, words, verdict.stop))
         if self.project.state == state and not self.project.is_read_only:
             self.project.add_estimate(estimate)
@@ -193,7 +191,8 @@ class Insight:
         for when, Z in rows.items():
             squared = ((Z - Z[number]) ** 2).sum(axis=1)
             squared[number] = np.inf
-            nearest = np.argsort(squared, kind="stable")[:n_neighbours]
+            nearest = np.argsort(squared, kind="stable")
+            nearest = nearest[: min(n_neighbours, len(Z) - 1)]  # itself comes last
             found[when] = [
                 Neighbour(
                     int(k), self.project.names[k], self.project.p_same((number, int(k)))

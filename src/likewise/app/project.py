@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import ActiveMetric, BayesianMetric, InputError, StoreError
+from likewise import ActiveMetric, InputError, StoreError
 from likewise.app.ahead import Ahead
 from likewise.app.records import (
     Answer,
@@ -34,7 +34,8 @@ WORDS = {label: word for word, label in LABELS.items()}
 # Up to this many items every pair may be asked; beyond, a drawn part of them.
 MAX_EXHAUSTIVE = 6000
 N_CANDIDATES = 60_000
-MAX_BASIS = 48
+# Ways to choose pairs that older files name, and what chooses in their stead.
+RENAMED = {"batch": "entropy"}
 MAX_NAME = 60
 # Where several people answer, one question in so many was answered by another before.
 SECOND_OPINION = 10
@@ -269,10 +270,9 @@ class Project:
         return replace(why, reasons=reasons)
 
     def p_same(self, pair: tuple[int, int]) -> float:
-        """P(same) of one pair by the present metric."""
+        """P(same) of one pair, by all that is known of the two items."""
         with self.lock:
-            metric = self._learner.metric_
-            return float(metric.pair_probability(self.X[list(pair)], [[0, 1]])[0])
+            return float(self._learner.pair_probability([pair])[0])
 
     def on_change(self, call: Callable[[], None]) -> None:
         """Call this after every answer, undo and import."""
@@ -323,11 +323,13 @@ class Project:
         self._learner = self._learner.copy()
         for _ in range(len(self._told) - shared):
             self._learner.undo()
+        said = self.store.predictions() if batches[shared:] else {}
         for batch in batches[shared:]:
             self._learner.tell(
                 [answer.pair for answer in batch],
                 [answer.label for answer in batch],
                 batch[0].annotator,
+                said=[said.get(answer.question) for answer in batch],
             )
         self._told = numbers
 
@@ -430,15 +432,11 @@ def _check_seconds(seconds: float | None) -> float | None:
 
 
 def _new_learner(X: NDArray[np.float32], settings: dict[str, Any]) -> ActiveMetric:
-    metric = BayesianMetric()
-    if len(X) > MAX_EXHAUSTIVE:
-        # A prior from all neighbours, and a matrix of all features, take minutes here.
-        metric.set_params(prior="unit", n_basis=min(MAX_BASIS, X.shape[1]))
+    acquisition = settings["acquisition"]
     try:
         return ActiveMetric(
             X,
-            metric,
-            acquisition=settings["acquisition"],
+            acquisition=RENAMED.get(acquisition, acquisition),
             candidates=_candidates(X, settings["seed"]),
             random_state=settings["seed"],
         )

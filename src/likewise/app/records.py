@@ -81,7 +81,7 @@ class Estimate:
 
     n_answers: int
     last_answer: int
-    accuracy: float
+    neighbours: float  # share of items whose nearest neighbour is the same
     low: float
     high: float
     saved: int

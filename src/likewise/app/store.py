@@ -248,10 +248,14 @@ class Store:
     def _answer(self, number: int) -> Answer:
         return Answer(*self._read("SELECT * FROM answers WHERE id = ?", number)[0])
 
+    def predictions(self) -> dict[int | None, float | None]:
+        """P(same) of each question when it was asked, by the question's number."""
+        return dict(self._read("SELECT id, p_same FROM questions"))
+
     # What is derived from the answers, and flags
 
     def estimates(self) -> list[Estimate]:
-        """The curve of estimated accuracy."""
+        """The curve: neighbours that are the same, by the number of answers."""
         rows = self._read("SELECT * FROM estimates ORDER BY n_answers")
         return [Estimate(*row) for row in rows]
 

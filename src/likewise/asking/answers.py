@@ -1,17 +1,20 @@
-"""What was said, in its order: what it implies, where it disagrees, whom to believe.
+"""What was said, in its order: what stands, what follows, whom to believe.
 
-Knows pairs and answers, never items or metrics.
+One history of answers; everything else is derived from it. Of one person's answers
+about a pair the last one stands, and "unsure" withdraws it. Knows pairs and answers,
+never items or metrics.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from likewise.asking.closure import DIFFERENT, SAME, UNSURE, Closure
+from likewise.errors import InputError
 from likewise.pairs import pair_array
 
 Array = NDArray[np.float64]
@@ -23,11 +26,57 @@ UNSURE_REST = 100
 # Implied pairs join the likelihood up to this many, drawn at random, and with no more
 # weight in all than so many answers for each answer given.
 MAX_IMPLIED = 300
-IMPLIED_SHARE = 2.0
+IMPLIED_SHARE = 0.5
 # A rate is held near zero until the answers are more than so many: a single slip in
 # the first five answers is no habit.
 FIRM_AFTER = 20
 MAX_RATE = 0.4
+
+
+WORDS = {"same": SAME, "different": DIFFERENT, "unsure": UNSURE}
+
+
+def check_answers(labels: ArrayLike, n_pairs: int) -> Array:
+    """Return answers as +1, -1 and 0; booleans and words are read as they are meant."""
+    given = np.asarray(labels, dtype=object)
+    if given.shape != (n_pairs,):
+        raise InputError(
+            f"'labels' must have one entry for each of the {n_pairs} pairs. "
+            f"Got shape {given.shape}."
+        )
+    kinds = {_kind(value) for value in given.tolist()}
+    if len(kinds) > 1:
+        raise InputError(
+            "'labels' must all be numbers, all be booleans or all be words. "
+            f"Got {' and '.join(sorted(kinds))}."
+        )
+    return np.array(
+        [_read(value, at) for at, value in enumerate(given.tolist())], float
+    )
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "booleans"
+    return "words" if isinstance(value, str) else "numbers"
+
+
+def _read(value: Any, position: int) -> int:
+    """One answer as a label."""
+    if isinstance(value, (bool, np.bool_)):
+        return SAME if value else DIFFERENT
+    if isinstance(value, str) and value.strip().lower() in WORDS:
+        return WORDS[value.strip().lower()]
+    if isinstance(value, (int, float, np.number)) and value in (
+        SAME,
+        DIFFERENT,
+        UNSURE,
+    ):
+        return int(value)
+    raise InputError(
+        "An answer must be +1, True or 'same'; -1, False or 'different'; "
+        f"0 or 'unsure'. Got {value!r} at position {position}."
+    )
 
 
 class Answer(NamedTuple):
@@ -38,6 +87,8 @@ class Answer(NamedTuple):
     label: int  # +1 same, -1 different, 0 unsure
     tell: int
     annotator: str | None
+    # P(same) by the belief that asked, before the answer; None where nothing was asked.
+    said: float | None
 
 
 class KnownPairs(NamedTuple):
@@ -55,6 +106,8 @@ class AnswerLog:
         self.equivalence = equivalence
         self.closure = Closure(n_items)
         self._answers: list[Answer] = []
+        # For each pair, what stands of each person's answers, the latest last.
+        self._standing: dict[tuple[int, int], dict[str | None, int]] = {}
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -64,22 +117,49 @@ class AnswerLog:
         """How many times something was told, several answers at once being one."""
         return self._answers[-1].tell + 1 if self._answers else 0
 
-    def tell(self, pairs: Pairs, labels: Array, annotator: str | None) -> None:
+    def tell(
+        self,
+        pairs: Pairs,
+        labels: Array,
+        annotator: str | None,
+        said: Sequence[float | None],
+    ) -> None:
         """Add answers that were given together."""
         number = self.n_tells
-        for (i, j), label in zip(pairs.tolist(), labels.tolist(), strict=True):
-            self._append(Answer(i, j, int(label), number, annotator))
+        told = zip(pairs.tolist(), labels.tolist(), said, strict=True)
+        for (i, j), label, p_same in told:
+            self._append(Answer(i, j, int(label), number, annotator, p_same))
 
     def _append(self, answer: Answer) -> None:
         self._answers.append(answer)
-        self.closure.tell(answer.i, answer.j, answer.label)
+        pair = (answer.i, answer.j)
+        by_person = self._standing.setdefault(pair, {})
+        by_person.pop(answer.annotator, None)
+        if answer.label != UNSURE:
+            by_person[answer.annotator] = len(self._answers) - 1
+        self.closure.tell(*pair, self._label(pair))
+
+    def _label(self, pair: tuple[int, int]) -> int:
+        """What is taken for true of a pair: the latest answer that stands."""
+        standing = list(self._standing.get(pair, {}).values())
+        return self._answers[standing[-1]].label if standing else UNSURE
 
     def undo(self) -> None:
         """Take back what was told last."""
         last = self._answers[-1].tell
+        touched = set()
         while self._answers and self._answers[-1].tell == last:
-            self._answers.pop()
+            answer = self._answers.pop()
+            touched.add((answer.i, answer.j))
             self.closure.undo()
+        for pair in touched:
+            self._standing[pair] = {}
+        for place, answer in enumerate(self._answers):
+            if (answer.i, answer.j) in touched:
+                by_person = self._standing[answer.i, answer.j]
+                by_person.pop(answer.annotator, None)
+                if answer.label != UNSURE:
+                    by_person[answer.annotator] = place
 
     def first(self, n_answers: int) -> "AnswerLog":
         """The log as it was after so many answers."""
@@ -92,6 +172,7 @@ class AnswerLog:
         """An independent log of the same answers."""
         log = AnswerLog(self.closure.n_items, self.equivalence)
         log._answers, log.closure = list(self._answers), deepcopy(self.closure)
+        log._standing = {pair: dict(by) for pair, by in self._standing.items()}
         return log
 
     def history(self) -> list[dict[str, Any]]:
@@ -102,8 +183,17 @@ class AnswerLog:
                 "label": answer.label,
                 "tell": answer.tell,
                 "annotator": answer.annotator,
+                "said": answer.said,
             }
             for answer in self._answers
+        ]
+
+    def predicted(self) -> list[Answer]:
+        """The answers that a belief had predicted, "unsure" aside, oldest first."""
+        return [
+            answer
+            for answer in self._answers
+            if answer.said is not None and answer.label != UNSURE
         ]
 
     def cycles(self) -> list[Cycle]:
@@ -122,7 +212,7 @@ class AnswerLog:
 
     def flip_rates(self) -> dict[str | None, float]:
         """The estimated share of each annotator's answers that are wrong."""
-        return flip_rates(self._answers, self.cycles())
+        return flip_rates(self.standing(), self.cycles())
 
     def n_times(self, i: int, j: int) -> int:
         """How often a pair was answered."""
@@ -136,9 +226,9 @@ class AnswerLog:
 
     def known(self, rng: np.random.RandomState) -> KnownPairs:
         """Every pair answered or implied, with its label and source."""
-        latest = self._latest()
-        pairs = pair_array(latest)
-        labels = np.array([a.label for a in latest.values()], dtype=np.int8)
+        answered = self.standing()
+        pairs = pair_array(answered)
+        labels = np.array([self._label(pair) for pair in answered], dtype=np.int8)
         implied, follows = np.empty((0, 2), dtype=np.intp), labels[:0]
         if self.equivalence:
             implied, follows, _ = self.closure.implied_pairs(None, rng)
@@ -152,6 +242,13 @@ class AnswerLog:
         if self.equivalence:
             return np.asarray(self.closure.relations(pairs) != UNSURE)
         return self.closure.is_answered(pairs)
+
+    def labels_of(self, pairs: Pairs) -> NDArray[np.int8]:
+        """+1 or -1 for pairs whose label is known, 0 for the others."""
+        labels = self.closure.relations(pairs)
+        if not self.equivalence:
+            labels[~self.closure.is_answered(pairs)] = UNSURE
+        return labels
 
     def resting(self) -> Pairs:
         """Pairs that someone was unsure of not long ago."""
@@ -168,63 +265,88 @@ class AnswerLog:
         )
         return same, different
 
-    def evidence(self, rng: np.random.RandomState) -> tuple[Pairs, Array, Array]:
-        """Pairs, P(same) and weights: what was answered, and what that implies.
+    def evidence(
+        self, rng: np.random.RandomState
+    ) -> tuple[Pairs, Array, Array, NDArray[np.bool_]]:
+        """Pairs, P(same), weights, which are implied: all that answers tell.
 
-        An annotator who flips a share e of the answers is believed as far as 1 - e.
+        An annotator who flips a share e of the answers is believed as far as 1 - e. Of
+        several people's answers about a pair the mean counts. An implied pair follows
+        from two answers at least: the doubt about its items is in it twice.
         """
-        latest = self._latest()
-        pairs = pair_array(latest)
-        labels = np.array([answer.label for answer in latest.values()], dtype=float)
-        p_same = 0.5 + labels * (0.5 - self._flip_rate_of_each(latest))
+        answered, rates = self.standing(), self._rates()
+        pairs = pair_array(answered)
+        p_same = np.array([_mean_answer(each, rates) for each in answered.values()])
         if not self.equivalence:
-            return pairs, p_same, np.ones(len(pairs))
+            return pairs, p_same, np.ones(len(pairs)), np.zeros(len(pairs), bool)
         implied, follows, n_implied = self.closure.implied_pairs(MAX_IMPLIED, rng)
         total = min(n_implied, IMPLIED_SHARE * len(pairs))
-        share = total / max(len(implied), 1)
+        # A pair counts as one answer at most, however many it stands for.
+        share = min(1.0, total / max(len(implied), 1))
+        belief = (1 - 2 * self._doubts(rates)[implied]).prod(axis=1)
         return (
             np.concatenate([pairs, implied]),
-            np.concatenate([p_same, (follows + 1) / 2]),
+            np.concatenate([p_same, 0.5 + follows * belief / 2]),
             np.repeat([1.0, share], [len(pairs), len(implied)]),
+            np.repeat([False, True], [len(pairs), len(implied)]),
         )
 
-    def _flip_rate_of_each(self, latest: dict[tuple[int, int], Answer]) -> Array:
-        """The flip rate of who gave each answer."""
-        n_decided = sum(answer.label != UNSURE for answer in self._answers)
-        if n_decided == len(latest) and not self.cycles():
-            return np.zeros(len(latest))  # nothing was said twice: nothing disagrees
+    def _rates(self) -> dict[str | None, float]:
+        """Flip rates; zero while nothing was said twice and nothing disagrees."""
         rates = self.flip_rates()
-        return np.array([rates[answer.annotator] for answer in latest.values()])
+        if any(len(each) > 1 for each in self._standing.values()) or self.cycles():
+            return rates
+        return dict.fromkeys(rates, 0.0)
 
-    def _latest(self) -> dict[tuple[int, int], Answer]:
-        """The answer in force for each pair answered, "unsure" aside."""
-        return {(a.i, a.j): a for a in self._answers if a.label != UNSURE}
+    def _doubts(self, rates: dict[str | None, float]) -> Array:
+        """The mean flip rate of the answers in each item's component, (n_items,)."""
+        component = self.closure.components()
+        if not any(rates.values()):
+            return np.zeros(len(component))
+        sums, counts = np.zeros(len(component)), np.zeros(len(component))
+        for (i, j), answers in self.standing().items():
+            doubt = float(np.mean([rates[answer.annotator] for answer in answers]))
+            for item in (i, j):
+                sums[component[item]] += doubt
+                counts[component[item]] += 1
+        return np.asarray((sums / np.maximum(counts, 1))[component])
+
+    def standing(self) -> dict[tuple[int, int], list[Answer]]:
+        """What stands, for each pair of which anything does."""
+        return {
+            pair: [self._answers[place] for place in by_person.values()]
+            for pair, by_person in self._standing.items()
+            if by_person
+        }
+
+
+def _mean_answer(answers: list[Answer], rates: dict[str | None, float]) -> float:
+    """P(same) by what several people said of a pair."""
+    said = [each.label * (0.5 - rates[each.annotator]) for each in answers]
+    return 0.5 + float(np.mean(said))
 
 
 def flip_rates(
-    answers: Iterable[Answer], cycles: Iterable[Cycle]
+    by_pair: dict[tuple[int, int], list[Answer]], cycles: Iterable[Cycle]
 ) -> dict[str | None, float]:
     """Estimate for each annotator the share of answers that are flipped.
 
-    Of two different answers to one pair one is wrong, so each counts as half a flip.
-    Of a cycle of answers that disagree at least one is wrong, so each counts as a share
-    of a flip.
+    Of two people who disagree on a pair one is wrong, so each answer counts as half a
+    flip; who changes his own answer has corrected it. Of a cycle of answers that
+    disagree at least one is wrong, so each counts as a share of a flip.
     """
     n_answers: dict[str | None, int] = defaultdict(int)
     n_flips: dict[str | None, float] = defaultdict(float)
-    last: dict[tuple[int, int], Answer] = {}
-    for answer in answers:
-        if answer.label == 0:
-            continue
-        n_answers[answer.annotator] += 1
-        earlier = last.get((answer.i, answer.j))
-        if earlier is not None and earlier.label != answer.label:
-            n_flips[answer.annotator] += 0.5
-            n_flips[earlier.annotator] += 0.5
-        last[answer.i, answer.j] = answer
+    for answers in by_pair.values():
+        disagree = len({answer.label for answer in answers}) > 1
+        for answer in answers:
+            n_answers[answer.annotator] += 1
+            n_flips[answer.annotator] += 0.5 * disagree
     for cycle in cycles:
-        for i, j, _ in cycle:
-            n_flips[last[i, j].annotator] += 1 / len(cycle)
+        for i, j, label in cycle:
+            to_blame = [each for each in by_pair[i, j] if each.label == label]
+            for answer in to_blame:
+                n_flips[answer.annotator] += 1 / len(cycle) / len(to_blame)
     return {
         who: min(n_flips[who] / (n_given + FIRM_AFTER), MAX_RATE)
         for who, n_given in n_answers.items()

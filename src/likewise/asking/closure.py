@@ -75,9 +75,9 @@ class Closure:
     """The answers about `n_items` items and all that follows from them.
 
     Each answer costs about constant time: the smaller component moves into the
-    larger. A later answer about the same pair replaces the earlier one; "unsure" is
-    kept in the history and changes nothing. An answer that disagrees with others is
-    kept too, and until it is settled nothing is implied by the component it is in.
+    larger. A later answer about the same pair replaces the earlier one, and "unsure"
+    withdraws it. An answer that disagrees with others is kept, and until it is settled
+    nothing is implied by the component it is in.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Closure:
         i, j = (int(i), int(j)) if i < j else (int(j), int(i))
         told = self._answers.get((i, j))
         self._history.append((i, j, int(label)))
-        if label == UNSURE or label == told:
+        if label == told or (label == UNSURE and told is None):
             self._trail.append(None)
         elif told is None:
             self._answers[i, j] = int(label)
@@ -227,6 +227,10 @@ class Closure:
         newly = np.where(look.clean[a] & look.clean[b], newly, 1)
         return np.where(self.relations(pairs) == 0, newly, 0)
 
+    def opposes(self, a: int, b: int) -> bool:
+        """Tell whether two components, as `components` names them, were told apart."""
+        return b in self._opponents[a]
+
     def contradictions(self) -> list[Contradiction]:
         """Return the shortest disagreeing cycle of each "different" within "same"."""
         inside = [
@@ -248,15 +252,17 @@ class Closure:
         self._trail: list[_Join | int | None] = []
 
     def _replay(self) -> None:
-        """Derive everything anew; only a replaced answer makes this necessary."""
+        """Derive everything anew: an answer was replaced, withdrawn, or comes back."""
         self._reset()
         holds: dict[tuple[int, int], int] = {}  # which answer a pair's label is from
         for place, (i, j, label) in enumerate(self._history):
-            if label != UNSURE and label != self._answers.get((i, j)):
-                if (i, j) in holds:
-                    self._replaced.add((i, j))
-                holds[i, j] = place
-                self._answers[i, j] = label
+            if label == self._answers.get((i, j), UNSURE):
+                continue
+            if (i, j) in self._answers:
+                self._replaced.add((i, j))
+                del self._answers[i, j], holds[i, j]
+            if label != UNSURE:
+                holds[i, j], self._answers[i, j] = place, label
         for place, (i, j, label) in enumerate(self._history):
             in_force = holds.get((i, j)) == place
             self._trail.append(self._apply(i, j, label) if in_force else None)
@@ -401,6 +407,42 @@ class Closure:
 
     def _pairs_of(self, keys: NDArray[np.int64]) -> Pairs:
         return np.column_stack(np.divmod(keys, self.n_items)).astype(np.intp)
+
+
+class Forest:
+    """What would follow if some pairs, not yet answered, all turned out "same".
+
+    A batch whose pairs join components in a forest has no pair that the others could
+    imply.
+    """
+
+    def __init__(self, closure: Closure) -> None:
+        self._closure = closure
+        self._component = closure.components()
+        self._parent: dict[int, int] = {}
+
+    def join(self, i: int, j: int) -> bool:
+        """Join two items unless they are known to belong together or apart."""
+        a, b = self._root(int(self._component[i])), self._root(int(self._component[j]))
+        if a == b or self._is_apart(a, b):
+            return False
+        self._parent[a] = b
+        return True
+
+    def _root(self, a: int) -> int:
+        while a in self._parent:
+            a = self._parent[a]
+        return a
+
+    def _is_apart(self, a: int, b: int) -> bool:
+        """Whether any component under one root opposes any under the other."""
+        ones, others = self._under(a), self._under(b)
+        return any(
+            self._closure.opposes(one, other) for one in ones for other in others
+        )
+
+    def _under(self, root: int) -> list[int]:
+        return [root, *(a for a in self._parent if self._root(a) == root)]
 
 
 def _find(

@@ -1,13 +1,18 @@
 """What is thought of a pair, and whether it is time to stop, in words and numbers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.estimators import BayesianMetric
-from likewise.model import equations, matrix
-from likewise.pairs import draw_pairs
+from likewise.asking.candidates import Pool
+from likewise.asking.records import Record, random_annotators
+from likewise.model import equations
+from likewise.model.belief import Belief
+from likewise.model.calibration import Calibration
+from likewise.threads import one_thread
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -15,10 +20,10 @@ Pairs = NDArray[np.intp]
 # Enough is known when this share of the candidates is: asking on then gains nothing in
 # any run of benchmarks/asking.py (docs/asking.md).
 ENOUGH_KNOWN = 0.995
-# Or when this share of the items keeps its nearest neighbour while a third of the
-# answers came in, and the answers are at least so many.
-ENOUGH_STABLE, ENOUGH_ANSWERS = 0.99, 50
-N_SAMPLED, N_DRAWS = 200, 400
+# Or when neighbours, precision and recall are all above this, as far as can be told.
+ENOUGH = 0.9
+# Items looked at, others that they are compared with, draws from the belief.
+N_ITEMS, N_OTHERS, N_DRAWS = 100, 100, 400
 
 
 @dataclass(frozen=True)
@@ -44,48 +49,79 @@ class Why:
         )
 
 
+class Estimate(NamedTuple):
+    """An expected share, and the interval that should hold the truth 9 times in 10."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Whether to stop, why, and how good the metric probably is."""
 
     stop: bool
     reason: str
-    accuracy: float  # expected share of pairs that predict_pairs gets right
-    interval: tuple[float, float]  # 90% of the posterior
+    neighbours: Estimate  # items whose nearest neighbour is the same
+    precision: Estimate  # of pairs called "same", those that are
+    recall: Estimate  # of pairs that are the same, those called "same"
+    plain_neighbours: float  # as `neighbours`, but nearest by plain distance
+    random_annotators: list[str | None]  # whose answers look random
+
+    @property
+    def words(self) -> str:
+        """The verdict for people, the first figure aside."""
+        sentences = [
+            f"{'Stop' if self.stop else 'Go on'}: {self.reason}",
+            f"Of pairs called 'same', {self.precision} are;",
+            f"of all pairs that are the same, {self.recall} are found.",
+            *(_looks_random(who) for who in self.random_annotators),
+        ]
+        return " ".join(sentences)
 
     def __str__(self) -> str:
-        low, high = self.interval
-        return (
-            f"{'Stop' if self.stop else 'Go on'}: {self.reason} "
-            f"Pairs told right: {self.accuracy:.0%} ({low:.0%} to {high:.0%})."
-        )
+        neighbours = f"Nearest neighbours that are the same: {self.neighbours}."
+        return f"{self.words} {neighbours}"
+
+
+def _looks_random(who: str | None) -> str:
+    whose = "The answers" if who is None else f"The answers of {who}"
+    return (
+        f"{whose} look random: they are told no better than by how often they say "
+        "'same'. Or the features do not show what is meant."
+    )
 
 
 def explain(
-    metric: BayesianMetric,
-    X: Array,
+    pool: Pool,
     pair: Pairs,
+    reasons: list[tuple[str, float]],
     rank: int,
     n_candidates: int,
     settles: tuple[int, int],
 ) -> Why:
     """Put together what is thought of one pair, shape (1, 2)."""
-    mean, variance = _latent(metric, X, pair)
+    features = pool.features(pair)
     return Why(
-        p_same=float(matrix.predictive_probability(mean, variance)[0]),
-        spread=float(matrix.probability_deviation(mean, variance)[0]),
+        p_same=float(pool.belief.probability_same(features, pair)[0]),
+        spread=float(pool.belief.probability_deviation(features, pair)[0]),
         rank=rank,
         n_candidates=n_candidates,
-        reasons=_reasons(metric, X[pair[0, 0]] - X[pair[0, 1]]),
+        reasons=reasons,
         settles_if_same=settles[0],
         settles_if_different=settles[1],
     )
 
 
-def _reasons(metric: BayesianMetric, gap: Array) -> list[tuple[str, float]]:
+def decisive_features(
+    components: Array, gap: Array, names: Array | None
+) -> list[tuple[str, float]]:
     """The three features that add most to the squared distance, with their share."""
-    names = getattr(metric, "feature_names_in_", None)
-    parts = gap * (metric.components_.T @ (metric.components_ @ gap))
+    parts = gap * (components.T @ (components @ gap))
     total = float(np.abs(parts).sum()) or 1.0
     largest = np.argsort(-np.abs(parts), kind="stable")[:3]
     return [
@@ -98,73 +134,135 @@ def _reasons(metric: BayesianMetric, gap: Array) -> list[tuple[str, float]]:
 
 
 def judge(
-    metric: BayesianMetric,
-    before: BayesianMetric,
+    pool: Pool,
     X: Array,
-    n_open: int,
-    n_candidates: int,
-    n_answers: int,
+    labels_of: Callable[[Pairs], NDArray[np.int8]],
+    record: Record,
+    known: float,
     rng: np.random.RandomState,
 ) -> Verdict:
-    """Decide from the posterior and from what is left to ask.
+    """Decide from the belief, from what came true and from what is left to ask.
 
-    `before` is the metric of two thirds of the answers.
+    `labels_of` gives +1 or -1 for pairs whose label is known, `known` is their share.
     """
-    known = 1 - n_open / n_candidates
-    accuracy, interval = _expected_accuracy(metric, X, rng)
-    kept = _kept_neighbours(metric, before, X, rng)
-    if n_open == 0:
+    rows = rng.permutation(len(X))[:N_ITEMS]
+    known_items = KnownItems(pool, labels_of, record.calibration())
+    with one_thread():
+        mapped = pool.coordinates @ pool.belief.root().T
+        neighbours = _neighbours(known_items, rows, _nearest(mapped, rows), rng)
+        plain = _neighbours(known_items, rows, _nearest(X, rows), rng)
+        precision, recall = _called_same(known_items, rows, rng)
+    enough = min(each.low for each in (neighbours, precision, recall)) >= ENOUGH
+    if known == 1:
         stop, reason = True, "every candidate pair is known."
     elif known >= ENOUGH_KNOWN:
         stop, reason = True, f"{known:.1%} of the candidate pairs are known."
-    elif kept >= ENOUGH_STABLE and n_answers >= ENOUGH_ANSWERS:
-        stop = True
-        reason = f"the last third of the answers left {kept:.0%} of neighbours alone."
+    elif enough and neighbours.value > plain.value:
+        stop, reason = True, f"all figures are above {ENOUGH:.0%}."
+    elif neighbours.value <= plain.value:
+        stop, reason = False, "plain distance finds as good neighbours so far."
     else:
-        stop = False
-        reason = (
-            f"{known:.0%} of the candidate pairs are known, and the last third of the "
-            f"answers left {kept:.0%} of neighbours alone."
-        )
-    return Verdict(stop, reason, accuracy, interval)
+        stop, reason = False, f"not all figures are above {ENOUGH:.0%} for sure."
+    return Verdict(
+        stop,
+        reason,
+        neighbours,
+        precision,
+        recall,
+        plain.value,
+        random_annotators(record),
+    )
 
 
-def _expected_accuracy(
-    metric: BayesianMetric, X: Array, rng: np.random.RandomState
-) -> tuple[float, tuple[float, float]]:
-    """The share of random pairs told right, under draws from the posterior."""
-    pairs = draw_pairs(len(X), N_SAMPLED, rng)
-    features = _features(metric, X, pairs)
-    mean = metric.posterior_.latent_mean(features)
-    covariance = metric.posterior_.latent_covariance(features, pairs)
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    draws = mean + rng.standard_normal((N_DRAWS, len(mean))) @ root.T
-    said = np.where(metric.posterior_.probability_same(features) >= 0.5, 1.0, -1.0)
-    right = equations.label_probability(said, draws).mean(axis=1)
-    low, high = np.quantile(right, [0.05, 0.95])
-    return float(right.mean()), (float(low), float(high))
+class KnownItems(NamedTuple):
+    """The items as the belief sees them, what is known of them, and what came true."""
+
+    pool: Pool
+    labels_of: Callable[[Pairs], NDArray[np.int8]]
+    calibration: Calibration
 
 
-def _kept_neighbours(
-    metric: BayesianMetric, before: BayesianMetric, X: Array, rng: np.random.RandomState
-) -> float:
-    """The share of items whose nearest neighbour is the same in both metrics."""
-    rows = rng.permutation(len(X))[:N_SAMPLED]
-    now, then = (_nearest(each.transform(X), rows) for each in (metric, before))
-    return float(np.mean(now == then))
+def _neighbours(
+    items: KnownItems, rows: Pairs, nearest: Pairs, rng: np.random.RandomState
+) -> Estimate:
+    """The share of the rows that are the same as the item nearest to them."""
+    pairs = np.sort(np.column_stack([rows, nearest]), axis=1)
+    labels, belief = items.labels_of(pairs), items.pool.belief
+    features = items.pool.features(pairs)
+    said = belief.probability_same(features, pairs)
+    draws = latent_draws(belief, features, pairs, N_DRAWS, rng)
+    # What all pairs have in common by what is not known of the metric.
+    drawn = equations.label_probability(np.ones(len(pairs)), draws)
+    common = (drawn - said).mean(axis=1)
+    corrections = items.calibration.sample(N_DRAWS, rng)
+    shares = [_known_or(labels, each.correct(said)).mean() for each in corrections]
+    p_same = _known_or(labels, items.calibration.correct(said))
+    return _estimate(float(p_same.mean()), np.array(shares) + common, len(rows), rng)
+
+
+def _called_same(
+    items: KnownItems, rows: Pairs, rng: np.random.RandomState
+) -> tuple[Estimate, Estimate]:
+    """Precision and recall of "same" over pairs of the rows with others."""
+    others = rng.permutation(len(items.pool.coordinates))[:N_OTHERS]
+    pairs = np.stack(np.meshgrid(rows, others, indexing="ij"), axis=-1).reshape(-1, 2)
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    labels, said = items.labels_of(pairs), items.pool.probability_same(pairs)
+    called = _known_or(labels, said) >= 0.5
+    corrections = [items.calibration, *items.calibration.sample(N_DRAWS, rng)]
+    found = np.empty(len(corrections))  # same pairs among those called "same"
+    same = np.empty(len(corrections))  # same pairs in all
+    for place, each in enumerate(corrections):
+        drawn = _known_or(labels, each.correct(said))
+        found[place], same[place] = drawn[called].sum(), drawn.sum()
+    n_called, recall = int(called.sum()), found / np.maximum(same, 1e-9)
+    precision = Estimate(0.0, 0.0, 1.0)  # where no pair is called "same"
+    if n_called:
+        right = found / n_called
+        precision = _estimate(float(right[0]), right[1:], n_called, rng)
+    return precision, _estimate(float(recall[0]), recall[1:], float(same[0]), rng)
+
+
+def _known_or(labels: NDArray[np.int8], p_same: Array) -> Array:
+    """P(same), and 0 or 1 where the label is known."""
+    return np.where(labels == 0, p_same, labels > 0)
+
+
+def _estimate(
+    value: float, draws: Array, n_counted: float, rng: np.random.RandomState
+) -> Estimate:
+    """A share with its interval; so many were counted, each as much a matter of luck.
+
+    One more is counted as not known: a share of 0 or 1 has an interval too.
+    """
+    n_counted += 1
+    middle = (value * n_counted + 0.5) / (n_counted + 1)
+    luck = np.sqrt(middle * (1 - middle) / n_counted)
+    draws = np.clip(draws + luck * rng.standard_normal(len(draws)), 0.0, 1.0)
+    low, high = np.quantile(draws, [0.05, 0.95])
+    return Estimate(value, min(float(low), value), max(float(high), value))
+
+
+def latent_draws(
+    belief: Belief,
+    features: Array,
+    pairs: Pairs,
+    n_draws: int,
+    rng: np.random.RandomState,
+) -> Array:
+    """Draws of f of all pairs together, shape (n_draws, n_pairs)."""
+    counts = rng.multinomial(n_draws, belief.weights / belief.weights.sum())
+    draws = []
+    for member, n_drawn in zip(belief.members, counts, strict=True):
+        mean = member.posterior.latent_mean(features, pairs)
+        covariance = member.posterior.latent_covariance(features, pairs)
+        values, vectors = np.linalg.eigh(covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        draws.append(mean + rng.standard_normal((n_drawn, len(mean))) @ root.T)
+    return np.concatenate(draws)
 
 
 def _nearest(Z: Array, rows: Pairs) -> Pairs:
     squared = np.einsum("ij,ij->i", Z, Z) - 2 * Z[rows] @ Z.T
     squared[np.arange(len(rows)), rows] = np.inf
     return np.asarray(np.argmin(squared, axis=1))
-
-
-def _features(metric: BayesianMetric, X: Array, pairs: Pairs) -> Array:
-    Z = metric.basis_.project(X[pairs.ravel()]).reshape(len(pairs), 2, -1)
-    return metric.basis_.features(Z[:, 0] - Z[:, 1])
-
-
-def _latent(metric: BayesianMetric, X: Array, pairs: Pairs) -> tuple[Array, Array]:
-    return metric.posterior_.latent(_features(metric, X, pairs))

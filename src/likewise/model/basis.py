@@ -29,10 +29,6 @@ class Basis:
         """Coordinates of the items, shape (n_items, n_basis)."""
         return np.asarray((X - self.centre) @ self.directions)
 
-    def stretched(self, stretch: Array) -> "Basis":
-        """The basis whose coordinates are these times `stretch`."""
-        return Basis(self.kind, self.centre, self.directions @ stretch)
-
     def features(self, gaps: Array) -> Array:
         """What the metric weighs, from the gaps between the items of each pair.
 
@@ -42,23 +38,13 @@ class Basis:
 
 
 def fit_basis(
-    X: Array,
-    kind: str,
-    n_basis: int | float | None,
-    item_weights: Array,
-    *,
-    is_standardised: bool = False,
+    X: Array, kind: str, n_basis: int | float | None, item_weights: Array
 ) -> Basis:
-    """Find the basis of the items; `item_weights` counts how often each occurs.
-
-    `is_standardised` first gives every feature the same variance.
-    """
+    """Find the basis of the items; `item_weights` counts how often each occurs."""
     centre = np.average(X, axis=0, weights=item_weights)
     centred = X - centre
     # Squares of very large or small numbers leave the range of floats: divide first.
-    size: float | Array = float(np.abs(centred).max()) or 1.0
-    if is_standardised:
-        size = _feature_sizes(centred / size, centre / size, item_weights) * size
+    size = float(np.abs(centred).max()) or 1.0
     centred = centred / size
     degrees = max(item_weights.sum() - 1, 1.0)
     if kind == "axes":
@@ -69,12 +55,15 @@ def fit_basis(
     directions, variances = directions[:, :n_kept], variances[:n_kept]
     # The mean squared distance over pairs of rows is twice the total variance.
     unit = np.sqrt(2 * variances.sum()) or 1.0
-    return Basis(kind, centre, directions / unit / np.reshape(size, (-1, 1)))
+    return Basis(kind, centre, directions / unit / size)
 
 
-def _feature_sizes(centred: Array, centre: Array, item_weights: Array) -> Array:
+def feature_deviations(X: Array, centre: Array, item_weights: Array) -> Array:
     """Standard deviation of each feature; infinite where it does not vary."""
-    deviations = np.sqrt(np.average(centred**2, axis=0, weights=item_weights))
+    centred = X - centre
+    size = float(np.abs(centred).max()) or 1.0
+    variances = np.average((centred / size) ** 2, axis=0, weights=item_weights)
+    deviations = size * np.sqrt(variances)
     # What is left of a constant feature is the rounding of its mean.
     varying = deviations > 1e-12 * np.abs(centre)
     return np.where(varying, deviations, np.inf if varying.any() else 1.0)

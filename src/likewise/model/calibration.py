@@ -1,16 +1,94 @@
-"""Whether P(same) means what it says: of pairs called 70%, 70% should be the same."""
+"""Whether P(same) means what it says: of pairs called 70%, 70% should be the same.
+
+And how what came true corrects it.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise.errors import InputError, MissingExtraError
-from likewise.estimators import BayesianMetric
+from likewise.model import matrix
 from likewise.pairs import check_labels
 
 Array = NDArray[np.float64]
+
+# Deviations of shift and of the slope's logarithm before any answer came true: those of
+# most evidence over the data sets of benchmarks/meanings.py (benchmarks/honesty.py).
+SHIFT_DEVIATION, SLOPE_DEVIATION = 0.25, 0.75
+# Predictions nearer to 0 or 1 are held to say no more than this.
+SUREST = 1e-4
+MAX_STEPS = 50  # of Newton's method, which needs some five
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What answers that came true make of P(same): sigma(shift + slope logit P)."""
+
+    shift: float = 0.0
+    slope: float = 1.0
+    # Of the shift and of the slope's logarithm: how well the two are known.
+    covariance: tuple[tuple[float, float], tuple[float, float]] = (
+        (0.0, 0.0),
+        (0.0, 0.0),
+    )
+
+    def correct(self, p_same: Array) -> Array:
+        """P(same) as it comes true."""
+        if self.shift == 0 and self.slope == 1:
+            return p_same
+        return matrix.corrected_probability(p_same, self.shift, self.slope)
+
+    def sample(self, n_samples: int, rng: np.random.RandomState) -> "list[Calibration]":
+        """Draw corrections that the answers leave likely."""
+        mean = (self.shift, float(np.log(self.slope)))
+        draws = rng.multivariate_normal(mean, self.covariance, n_samples)
+        return [Calibration(float(a), float(np.exp(b))) for a, b in draws]
+
+
+def learn_calibration(said: Array, is_same: Array) -> Calibration:
+    """The correction that predictions, made before the answers came, ask for.
+
+    The most probable one under Gaussian priors, by Newton's method, and the curvature
+    there.
+    """
+    logits = matrix.logit(np.clip(said, SUREST, 1 - SUREST))
+    deviations = np.array([SHIFT_DEVIATION, SLOPE_DEVIATION])
+    place = np.zeros(2)
+    for _ in range(MAX_STEPS):
+        slope, curvature = _calibration_slope(place, logits, is_same, deviations)
+        move = np.linalg.solve(curvature, slope)
+        # A step beyond the priors' deviations leaves where the curvature was taken.
+        move /= max(1.0, float(np.abs(move / deviations).max()))
+        place = place + move
+        if np.abs(move).max() < 1e-8:
+            break
+    curvature = _calibration_slope(place, logits, is_same, deviations)[1]
+    (a, b), (c, d) = np.linalg.inv(curvature).tolist()
+    return Calibration(float(place[0]), float(np.exp(place[1])), ((a, b), (c, d)))
+
+
+def _calibration_slope(
+    place: Array, logits: Array, is_same: Array, deviations: Array
+) -> tuple[Array, Array]:
+    """Slope of the log posterior in shift and log slope, and Fisher's curvature."""
+    scaled = np.exp(place[1]) * logits
+    p_same = matrix.sigmoid(place[0] + scaled)
+    jacobian = np.column_stack([np.ones(len(logits)), scaled])
+    slope = jacobian.T @ (is_same - p_same) - place / deviations**2
+    weighed = jacobian * (p_same * (1 - p_same))[:, None]
+    return slope, weighed.T @ jacobian + np.diag(1 / deviations**2)
+
+
+class Metric(Protocol):
+    """Whatever gives P(same) of pairs: a fitted BayesianMetric."""
+
+    def pair_probability(self, X: ArrayLike, pairs: ArrayLike) -> Array:
+        """P(same) of each pair."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +130,7 @@ class CalibrationCurve:
 
 
 def calibration_curve(
-    metric: BayesianMetric,
+    metric: Metric,
     X: ArrayLike,
     pairs: ArrayLike,
     labels: ArrayLike,

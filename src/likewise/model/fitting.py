@@ -1,257 +1,372 @@
-"""Labelled pairs in, MetricPosterior out: the loops, the evidence, when to stop.
+"""Labelled pairs in, a belief out: the loops, the evidence, when to stop. Pure.
 
 Chooses no questions and checks no input. One loop serves all models: a pair's
 likelihood is replaced by a Gaussian site, the Gaussian posterior of the sites is
 solved for, and the sites are found anew where the posterior now lies. What differs is
-the bound (Jaakkola's, as in the paper, or the tight one) and the solver.
+the bound (Jaakkola's, as in the paper, or the tight one) and the solver. Around it the
+evidence chooses the prior's settings, and weighs one prior against another.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from likewise.model import equations, matrix
+from likewise.model.belief import Belief, Member
 from likewise.model.equations import Sites
 from likewise.model.posterior import MetricPosterior, PairPosterior, WeightPosterior
-from likewise.model.priors import MatrixPrior, WeightPrior
+from likewise.model.priors import (
+    NOISY_START,
+    Frames,
+    MatrixPrior,
+    Prior,
+    Setting,
+    WeightPrior,
+    with_settings,
+)
 from likewise.model.solvers import (
-    Evidence,
+    LabelledPairs,
     Solution,
     Solver,
     WeightSolver,
     matrix_solver,
 )
+from likewise.threads import threads_for
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+Pairs = NDArray[np.intp]
 # Of targets, weights and moments of f: a lower bound of the log likelihood, and sites.
 Bound = Callable[[Array, Array, Array, Array], tuple[float, Sites]]
 
-# Where the evidence chooses the precisions of the whole matrix: the logarithm of delta
-# has a normal prior, that of 1 / item_noise is anywhere between its bounds. Both are
-# near those of most evidence over many data sets (docs/design-notes.md). The paper's
-# delta has no prior, only a first guess.
-DELTA, DELTA_SPREAD, FIRST_DELTA = 0.1, np.log(10), 0.25
-# Bounds of delta, and of 1 / item_noise, which starts half way in logarithms.
-LOWEST, HIGHEST = np.array([1e-4, 1 / 3]), np.array([1e4, 30.0])
-FIRM_PLACES = float(np.sqrt(LOWEST[1] * HIGHEST[1]))
-# A secant's step is at most so many of MacKay's, and no step, in logarithms, longer.
-LONGEST_STEP, FARTHEST = 8.0, 1.5
-# A gain of the evidence, in nats, for which a precision is not moved.
+# Nats of evidence that are left lying when the settings of a prior are searched for.
 WORTHLESS = 0.02
-# Precisions wait while a sweep gains more nats than this, or so many times more than
-# they would.
-WORTH_A_SWEEP, PATIENCE = 3.0, 10.0
-# Less noise than this is none.
-NO_NOISE = 1e-9
-# Up to so many pairs items may lie elsewhere than their features say.
+# A member with less evidence than the best, by so many nats, is not looked at further
+# (before its settings are searched for), and has no weight (after).
+HOPELESS, NEGLIGIBLE = 10.0, 7.0
+# Up to this many pairs items may lie off their features: the time of a fit grows with
+# the third power of the pairs then, whatever the number of dimensions.
 MAX_PLACED = 1_500
+
+
+class Told(NamedTuple):
+    """What was said of pairs: the probability of "same", and how much each counts."""
+
+    pairs: Pairs  # (n_pairs, 2)
+    p_same: Array  # (n_pairs,)
+    weights: Array  # (n_pairs,)
+    implied: NDArray[np.bool_]  # (n_pairs,): whether it follows from other answers
+
+
+@dataclass(frozen=True)
+class MemberFit:
+    """One prior at the settings chosen, its posterior, and how it was reached."""
+
+    prior: Prior
+    posterior: MetricPosterior
+    # (n_iter,): the lower bound after each sweep that raised it, and the log density
+    # of the settings that it chose.
+    evidence: Array
+    n_sweeps: int
+    has_converged: bool
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A posterior and how it was reached."""
+    """What was learned by every prior that is left, heaviest first."""
 
-    posterior: MetricPosterior
-    # (n_iter,): the lower bound after each sweep, and the log prior of the precisions
-    # that it chose, less that at its centre.
-    evidence: Array
-    precisions: Array  # of the prior: delta, and 1 / item_noise where there is one
+    members: dict[str, MemberFit]
+    belief: Belief
 
     @property
-    def prior_precision(self) -> float:
-        """Delta, as given or chosen."""
-        return float(self.precisions[0])
+    def best(self) -> MemberFit:
+        """The member of most evidence."""
+        return next(iter(self.members.values()))
 
     @property
-    def item_noise(self) -> float:
-        """How far items' features may mislead; 0 where they are taken as they are."""
-        return 1 / float(self.precisions[1]) if len(self.precisions) > 1 else 0.0
+    def has_converged(self) -> bool:
+        """Whether every member did."""
+        return all(member.has_converged for member in self.members.values())
 
 
-@dataclass(frozen=True)
-class Firmness:
-    """What is known of the prior's precisions before any answer."""
+class Rules(NamedTuple):
+    """How a fit is made."""
 
-    centre: Array  # delta, and 1 / item_noise where there is one
-    spread: Array  # of their logarithms: 0 if given, infinite if anything goes
-
-    @property
-    def is_free(self) -> Mask:
-        """Which precisions the evidence chooses."""
-        return np.asarray(self.spread > 0)
-
-    def off(self, precisions: Array) -> Array:
-        """How far off the centre, in logarithms, over the squared spread."""
-        spread = np.where(self.is_free, self.spread, np.inf)
-        return np.asarray(np.log(precisions / self.centre) / spread**2)
-
-    def log_prior(self, precisions: Array) -> float:
-        """Log density of the precisions' logarithms, less that at the centre."""
-        return -float(np.log(precisions / self.centre) @ self.off(precisions)) / 2
+    inference: str = "variational"
+    max_iter: int = 100
+    tol: float = 1e-4
 
 
-def firmness(
-    prior: WeightPrior | MatrixPrior, precision: float | None, item_noise: float | None
-) -> Firmness:
-    """Precisions as given; None lets the evidence choose."""
-    if isinstance(prior, WeightPrior):
-        choices = [(precision, FIRST_DELTA, np.inf)]
-    else:
-        choices = [(precision, DELTA, DELTA_SPREAD)]
-        if item_noise is None or item_noise > NO_NOISE:
-            firm = None if item_noise is None else 1 / item_noise
-            choices.append((firm, FIRM_PLACES, np.inf))
-    return Firmness(
-        np.array([first if given is None else given for given, first, _ in choices]),
-        np.array([spread if given is None else 0.0 for given, _, spread in choices]),
-    )
+def fit(frames: Frames, told: Told, rules: Rules, start: Fit | None = None) -> Fit:
+    """Learn from labelled pairs, by every prior; the evidence weighs them.
 
-
-def infer(
-    evidence: Evidence,
-    prior: WeightPrior | MatrixPrior,
-    precision: float | None,
-    *,
-    item_noise: float | None = 0.0,
-    start: Fit | None = None,
-    is_clipped: bool = False,
-    max_iter: int,
-    tol: float,
-) -> Fit:
-    """Find the variational posterior.
-
-    `precision` and `item_noise` are what the evidence chooses if None. Weights follow
-    the paper, (9) to (11), with the mean held non-negative (`is_clipped`: by the
-    paper's clip, which may lower the bound). The whole matrix takes the tight bound;
-    above MAX_PLACED pairs its items lie where their features say. `start` is a fit
-    near the answer, for instance of fewer pairs; what was chosen for it is kept, if it
-    had item noise as this one does.
+    `start` is a fit of nearly the same pairs: its members are kept, at their settings.
     """
-    if len(evidence.targets) > MAX_PLACED:
-        item_noise = 0.0
-    firm = firmness(prior, precision, item_noise)
-    if start is not None and len(start.precisions) == len(firm.centre):
-        firm = Firmness(start.precisions, np.zeros(len(firm.centre)))
-    if len(evidence.targets) == 0:
-        return _unmoved(prior, firm)
-    solver: Solver
-    bound: Bound
-    if isinstance(prior, WeightPrior):
-        solver = WeightSolver(evidence, prior, "clipped" if is_clipped else "held")
-        bound = equations.jaakkola_bound
-    else:
-        solver = matrix_solver(evidence, prior, with_places=len(firm.centre) > 1)
-        bound = matrix.tight_bound
-    return _climb(
-        solver, bound, evidence, firm, start=start, max_iter=max_iter, tol=tol
+    labelled = label_pairs(frames, told)
+    with threads_for(len(labelled.targets)):
+        return _assemble(_fits(labelled, frames, rules, start), frames.log_shares)
+
+
+def _fits(
+    labelled: LabelledPairs, frames: Frames, rules: Rules, start: Fit | None
+) -> dict[str, MemberFit]:
+    """A fit of each prior that may matter."""
+    if start is not None:
+        return {
+            name: _follow(labelled, member, frames, rules)
+            for name, member in start.members.items()
+        }
+    if len(labelled.targets) == 0:
+        return {name: _unmoved(prior) for name, prior in frames.priors.items()}
+    if rules.inference == "mle":
+        name, prior = next(iter(frames.priors.items()))
+        return {name: maximise_likelihood(labelled, prior, rules)}
+    return _weigh(labelled, frames, rules)
+
+
+def label_pairs(frames: Frames, told: Told) -> LabelledPairs:
+    """What was told of the pairs that count, with their features."""
+    counts = told.weights > 0
+    Z, pairs, weights = frames.coordinates, told.pairs[counts], told.weights[counts]
+    features = frames.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
+    targets = weights * (told.p_same[counts] - 0.5)
+    implied = told.implied[counts].astype(float)
+    return LabelledPairs(features, targets, weights, pairs, implied)
+
+
+def _assemble(fits: dict[str, MemberFit], log_shares: dict[str, float]) -> Fit:
+    """Members by their weight, without those that have none."""
+    scores = {
+        name: float(member.evidence[-1]) + log_shares[name]
+        for name, member in fits.items()
+    }
+    best = max(scores.values())
+    kept = [
+        name
+        for name in sorted(scores, key=lambda name: -scores[name])
+        if scores[name] >= best - NEGLIGIBLE
+    ]
+    weights = softmax([scores[name] for name in kept])
+    members = tuple(
+        Member(name, float(weight), fits[name].posterior)
+        for name, weight in zip(kept, weights, strict=True)
     )
+    return Fit({name: fits[name] for name in kept}, Belief(members))
 
 
-def centre_evidence(evidence: Evidence, prior: MatrixPrior, max_iter: int) -> float:
-    """The evidence of the prior metric itself: scale and threshold, nothing free."""
-    (threshold, deviation), (scale, spread) = prior.threshold, prior.scale
-    # In a unit in which both have one deviation, for the solver knows one only.
-    unit = deviation / spread
-    squared = prior.squared_distance(evidence.features) / unit
-    features = np.column_stack([-np.ones(len(squared)), squared])
-    plain = WeightPrior(np.array([threshold, scale * unit]), np.ones(2))
-    told = replace(evidence, features=features)
-    firm = firmness(plain, 1 / deviation**2, 0.0)
-    solver = WeightSolver(told, plain, sign="free")
-    fit = _climb(
-        solver,
-        matrix.tight_bound,
-        told,
-        firm,
-        start=None,
-        max_iter=max_iter,
-        tol=1e-3,
-    )
-    return float(fit.evidence[-1])
+def _weigh(
+    labelled: LabelledPairs, frames: Frames, rules: Rules
+) -> dict[str, MemberFit]:
+    """Fit every prior, looking closely only at those that may matter.
+
+    The settings found for the best one are where the search for the others begins.
+    """
+    climbs = {
+        name: Climb(labelled, prior, frames.settings, rules)
+        for name, prior in frames.priors.items()
+    }
+    if len(climbs) == 1:
+        return {
+            name: climb.search(near=climb.better_start())
+            for name, climb in climbs.items()
+        }
+    first = {name: climb.settle(climb.prior).evidence for name, climb in climbs.items()}
+    best = max(first, key=lambda name: first[name])
+    fits = {best: climbs[best].search(near=climbs[best].better_start())}
+    for name, climb in climbs.items():
+        if name != best and first[name] >= first[best] - HOPELESS:
+            fits[name] = climb.search(near=fits[best].prior)
+    return fits
 
 
-def _unmoved(prior: WeightPrior | MatrixPrior, firm: Firmness) -> Fit:
+def _follow(
+    labelled: LabelledPairs, member: MemberFit, frames: Frames, rules: Rules
+) -> MemberFit:
+    """Fit at the settings of before, starting from the posterior of before."""
+    climb = Climb(labelled, member.prior, frames.settings, rules)
+    moments = member.posterior.latent(labelled.features, labelled.pairs)
+    climb.sites = climb.bound(labelled.targets, labelled.weights, *moments)[1]
+    return climb.finish(climb.settle(climb.prior))
+
+
+def _unmoved(prior: Prior) -> MemberFit:
     """The prior itself: what is known before any answer."""
-    prior = prior.with_precisions(firm.centre)
     posterior: MetricPosterior
     if isinstance(prior, WeightPrior):
-        posterior = WeightPosterior(prior.mean, np.diag(1 / prior.precision))
+        posterior = WeightPosterior(prior.mean, np.diag(1 / prior.precisions))
     else:
-        none = np.empty((0, len(prior.centre)))
-        mean = prior.parameter_mean
-        no_pairs = np.empty((0, 2), dtype=np.intp)
+        nothing = np.empty(0)
         posterior = PairPosterior(
-            prior, mean, none, np.empty((0, 0)), np.empty(0), no_pairs
+            prior,
+            alpha=nothing,
+            gaps=np.empty((0, len(prior.centre))),
+            inverse_root=np.empty((0, 0)),
+            half=nothing,
+            pairs=np.empty((0, 2), dtype=np.intp),
+            implied=nothing,
         )
-    return Fit(posterior, np.zeros(1), firm.centre)
+    return MemberFit(prior, posterior, np.zeros(1), 0, True)
 
 
-def _climb(
-    solver: Solver,
-    bound: Bound,
-    evidence: Evidence,
-    firm: Firmness,
-    *,
-    start: Fit | None,
-    max_iter: int,
-    tol: float,
-) -> Fit:
-    """Sweep until the bound has less than `tol` of its size to gain.
+class Settled(NamedTuple):
+    """Where sweeps at one prior have ended."""
 
-    Sites and precisions move together. Only Jaakkola's bound at a given precision
-    rises by itself: elsewhere a step after which the bound would fall is shortened.
-    """
-    told = evidence.targets, evidence.weights
-    precisions = firm.centre
-    if start is None:
-        moments = solver.start(precisions)
-    else:
-        moments = start.posterior.latent(evidence.features)
-    # The first sites are Jaakkola's: they exist wherever f may lie.
-    first = equations.jaakkola_bound if start is None else bound
-    sites = first(*told, *moments)[1]
-    search = PrecisionSearch(firm)
-    rises = bound is equations.jaakkola_bound and not firm.is_free.any()
-    wanted, step = sites, 1.0
-    bounds: list[float] = []
-    best: Solution | None = None
-    for _ in range(max_iter):
-        tried = _between(sites, wanted, step)
-        tried_precisions = precisions * (search.goal / precisions) ** step
-        solution = solver.solve(tried, tried_precisions)
-        moments = solution.latent_mean, solution.latent_variance
-        expected, followed = bound(*told, *moments)
-        value = expected - solution.divergence + firm.log_prior(tried_precisions)
-        gain = value - bounds[-1] if bounds else np.inf
-        if gain < 0 and not rises:
-            step /= 2
-            if step < 0.05:
+    prior: Prior
+    evidence: float  # the lower bound, and the log density of the settings
+    solution: Solution
+    has_converged: bool
+
+
+class Climb:
+    """Sweeps of one prior, which keep their sites from one setting to the next."""
+
+    def __init__(
+        self,
+        labelled: LabelledPairs,
+        prior: Prior,
+        settings: tuple[Setting, ...],
+        rules: Rules,
+    ) -> None:
+        if len(labelled.targets) > MAX_PLACED and isinstance(prior, MatrixPrior):
+            prior = replace(prior, item_noise=0.0)
+        self.prior = prior
+        self.settings = tuple(each for each in settings if getattr(prior, each.name))
+        self.bound: Bound
+        self._solver: Solver
+        if isinstance(prior, WeightPrior):
+            sign = "clipped" if rules.inference == "variational-clip" else "held"
+            self._solver = WeightSolver(labelled, sign)
+            self.bound = equations.jaakkola_bound
+        else:
+            self._solver = matrix_solver(labelled, prior)
+            self.bound = matrix.tight_bound
+        self._told, self._rules = (labelled.targets, labelled.weights), rules
+        # The first sites are Jaakkola's: they exist wherever f may lie.
+        moments = self._solver.start(prior)
+        self.sites = equations.jaakkola_bound(*self._told, *moments)[1]
+        self._n_sweeps = 0
+        self._trace: list[float] = []
+
+    def search(self, near: Prior | None = None) -> MemberFit:
+        """Let the evidence choose the settings; the search begins near a prior."""
+        if not self.settings:
+            return self.finish(self.settle(self.prior))
+        if not self._trace:
+            self.settle(self.prior)  # so large is the bound: what is nothing beside it
+        reached: list[Settled] = []
+        widths = np.array([min(each.spread, 1.0) for each in self.settings])
+
+        def objective(place: Array) -> tuple[float, Array]:
+            values = np.exp(place * widths)
+            settled = self.settle(with_settings(self.prior, self.settings, values))
+            reached.append(settled)
+            return -settled.evidence, -self._slopes(settled) * widths
+
+        bounds = [
+            (np.log(each.lowest) / width, np.log(each.highest) / width)
+            for each, width in zip(self.settings, widths, strict=True)
+        ]
+        start = np.log(self._values(near or self.prior)) / widths
+        scale = max(1.0, abs(max(self._trace)))
+        minimize(
+            objective,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"ftol": WORTHLESS / scale, "gtol": WORTHLESS, "maxiter": 15},
+        )
+        return self.finish(max(reached, key=lambda settled: settled.evidence))
+
+    def better_start(self) -> Prior:
+        """The prior as it is, or with noisy items, whichever has more evidence."""
+        chosen = {each.name for each in self.settings}
+        if not NOISY_START.keys() <= chosen:
+            return self.prior
+        values: dict[str, Any] = NOISY_START
+        noisy = replace(self.prior, **values)
+        before = self.settle(self.prior).evidence
+        return noisy if self.settle(noisy).evidence > before else self.prior
+
+    def settle(self, prior: Prior) -> Settled:
+        """Sweep at this prior until the bound has less than `tol` of its size to gain.
+
+        Only Jaakkola's bound rises by itself: elsewhere a step after which the bound
+        would fall is shortened.
+        """
+        density = self._log_density(prior)
+        rises = self.bound is equations.jaakkola_bound
+        sites, wanted, step, has_converged = self.sites, self.sites, 1.0, False
+        bounds: list[float] = []
+        best: Solution | None = None
+        for _ in range(self._rules.max_iter):
+            tried = _between(sites, wanted, step)
+            solution = self._solver.solve(tried, prior)
+            expected, followed = self.bound(
+                *self._told, solution.latent_mean, solution.latent_variance
+            )
+            self._n_sweeps += 1
+            value = expected - solution.divergence
+            if bounds and value < bounds[-1] and not rises:
+                step, has_converged = step / 2, step < 0.1
+            else:
+                sites, best, wanted = tried, solution, followed
+                bounds.append(value)
+                self._record(value + density)
+                ahead = _gain_ahead(bounds, is_whole=step == 1.0)
+                has_converged = ahead <= self._rules.tol * max(1.0, abs(value))
+                step = min(1.0, 2 * step)
+            if has_converged:
                 break
-            continue
-        sites, precisions, best = tried, tried_precisions, solution
-        bounds.append(value)
-        enough = tol * max(1.0, abs(value))
-        hoped = search.look(solution, precisions, gain)
-        ahead = _gain_ahead(bounds) if step == 1.0 else abs(gain)
-        if ahead <= enough and hoped <= max(enough, WORTHLESS):
-            break
-        wanted = followed
-        step = min(1.0, 2 * step)
-    assert best is not None
-    return Fit(best.posterior(), np.array(bounds), precisions)
+        assert best is not None
+        self.sites = wanted
+        return Settled(prior, bounds[-1] + density, best, has_converged)
+
+    def finish(self, settled: Settled) -> MemberFit:
+        """The fit of where the sweeps have ended."""
+        return MemberFit(
+            settled.prior,
+            settled.solution.posterior(),
+            np.array(self._trace),
+            self._n_sweeps,
+            settled.has_converged,
+        )
+
+    def _values(self, prior: Prior) -> Array:
+        return np.array([getattr(prior, each.name) for each in self.settings])
+
+    def _log_density(self, prior: Prior) -> float:
+        values = self._values(prior)
+        pairs = zip(self.settings, values, strict=True)
+        return sum(each.log_density(value) for each, value in pairs)
+
+    def _slopes(self, settled: Settled) -> Array:
+        slopes, values = settled.solution.slopes(), self._values(settled.prior)
+        return np.array(
+            [
+                slopes[each.name] + each.slope(value)
+                for each, value in zip(self.settings, values, strict=True)
+            ]
+        )
+
+    def _record(self, evidence: float) -> None:
+        if not self._trace or evidence > self._trace[-1]:
+            self._trace.append(evidence)
 
 
-def _gain_ahead(bounds: list[float]) -> float:
+def _gain_ahead(bounds: list[float], *, is_whole: bool) -> float:
     """What further sweeps may gain, each the same share of the one before.
 
-    The share lies between a tenth and a half.
+    The share lies between a tenth and a half; it is known after three whole steps.
     """
-    if len(bounds) < 3:
-        return abs(bounds[-1] - bounds[-2]) if len(bounds) == 2 else np.inf
+    if len(bounds) == 1:
+        return np.inf
+    if len(bounds) == 2 or not is_whole:
+        return abs(bounds[-1] - bounds[-2])
     before, last = np.abs(np.diff(bounds[-3:]))
     share = np.clip(last / max(before, 1e-300), 0.1, 0.5)
     return float(last * share / (1 - share))
@@ -266,66 +381,21 @@ def _between(sites: Sites, wanted: Sites, step: float) -> Sites:
     )
 
 
-class PrecisionSearch:
-    """Where the evidence wants the prior's precisions: a secant in logarithms, each.
-
-    MacKay's step leads to where what speaks for more precision and what speaks for
-    less would be equal if nothing else changed; at the goal it leads to itself.
-    """
-
-    def __init__(self, firm: Firmness) -> None:
-        self.goal = firm.centre
-        self._firm = firm
-        self._place = self._drift = np.full(len(firm.centre), np.nan)
-
-    def look(self, solution: Solution, precisions: Array, gain: float) -> float:
-        """Set the goal; give what the bound may hope to gain by it.
-
-        While sweeps gain much more than that, the goal stays.
-        """
-        self.goal = precisions
-        if not self._firm.is_free.any():
-            return 0.0
-        if gain > WORTH_A_SWEEP:
-            return np.inf
-        more, less = matrix.precision_slope(
-            *solution.determined(), precisions, self._firm.off(precisions)
-        )
-        n_precisions = len(precisions)
-        low, high = np.log(LOWEST[:n_precisions]), np.log(HIGHEST[:n_precisions])
-        place = np.log(precisions)
-        evident = place + np.log(np.maximum(more, 1e-290) / np.maximum(less, 1e-290))
-        drift = np.clip(evident, low, high) - place
-        with np.errstate(invalid="ignore", divide="ignore"):
-            slope = (drift - self._drift) / (place - self._place)
-        has_secant = np.isfinite(slope)
-        secant = -1 / np.minimum(np.where(has_secant, slope, -1), -1 / LONGEST_STEP)
-        step = np.clip(np.where(has_secant, secant, 1.0) * drift, -FARTHEST, FARTHEST)
-        move = np.clip(place + step, low, high) - place
-        # Without a secant, hope for half the longest step: a slope may go on far.
-        far = np.where(has_secant, 1.0, LONGEST_STEP / 2)
-        hoped = self._firm.is_free * np.abs(move * (more - less)) * far / 4
-        moves = hoped > max(gain / PATIENCE, WORTHLESS)
-        self.goal = np.where(moves, np.exp(place + move), precisions)
-        self._place = np.where(moves, place, self._place)
-        self._drift = np.where(moves, drift, self._drift)
-        return float(hoped.max())
-
-
 def maximise_likelihood(
-    evidence: Evidence, prior: WeightPrior, *, max_iter: int, tol: float
-) -> Fit:
+    labelled: LabelledPairs, prior: Prior, rules: Rules
+) -> MemberFit:
     """Find the weights >= 0 of greatest likelihood: section 5.2's MLE.
 
     On separable pairs they have no limit; `max_iter` and `tol` end the climb. The
     posterior is a point: its covariance is zero.
     """
+    assert isinstance(prior, WeightPrior)
     reached: list[float] = []
-    scale = evidence.weights.sum()
+    scale = labelled.weights.sum()
 
     def objective(weights: Array) -> tuple[float, Array]:
         value, slope = equations.likelihood_objective(
-            weights, evidence.features, evidence.targets, evidence.weights
+            weights, labelled.features, labelled.targets, labelled.weights
         )
         return value / scale, slope / scale
 
@@ -336,8 +406,9 @@ def maximise_likelihood(
         method="L-BFGS-B",
         bounds=[(0, None)] * len(prior.mean),
         callback=lambda weights: reached.append(-objective(weights)[0] * scale),
-        options={"maxiter": max_iter, "ftol": tol, "gtol": 1e-8},
+        options={"maxiter": rules.max_iter, "ftol": rules.tol, "gtol": 1e-8},
     )
     weights = np.maximum(found.x, 0.0)
     point = WeightPosterior(weights, np.zeros((len(weights), len(weights))))
-    return Fit(point, np.array(reached or [-found.fun * scale]), np.zeros(1))
+    evidence = np.array(reached or [-found.fun * scale])
+    return MemberFit(prior, point, evidence, len(evidence), True)

@@ -5,9 +5,10 @@ Numbers in, numbers out, as in equations.py, whose letters and signs hold here t
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
+from scipy.special import logit as scipy_logit
 
-from likewise.model.equations import Sites, inverse_root, label_entropy
+from likewise.model.equations import Sites, inverse_root
 
 Array = NDArray[np.float64]
 
@@ -43,12 +44,27 @@ _SHARES = np.array(
 )
 
 
+def sigmoid(x: Array) -> Array:
+    """sigma(x) = 1 / (1 + exp(-x))."""
+    return np.asarray(expit(x))
+
+
+def logit(p: Array) -> Array:
+    """The inverse of sigma."""
+    return np.asarray(scipy_logit(p))
+
+
 def predictive_probability(latent_mean: Array, latent_variance: Array) -> Array:
     """Pr(+) = integral of sigma(-f) N(f; m, v) df = E_s Phi(-m / sqrt(v + s^2))."""
     p_same = np.zeros_like(latent_mean)
     for scale, share in zip(_SCALES, _SHARES, strict=True):
         p_same += share * ndtr(-latent_mean / np.sqrt(latent_variance + scale**2))
     return p_same
+
+
+def corrected_probability(p_same: Array, shift: float, slope: float) -> Array:
+    """sigma(shift + slope logit P): a prediction as it comes true."""
+    return sigmoid(shift + slope * logit(p_same))
 
 
 def expected_entropy(latent_mean: Array, latent_variance: Array) -> Array:
@@ -62,20 +78,6 @@ def expected_entropy(latent_mean: Array, latent_variance: Array) -> Array:
         density = np.exp(-(latent_mean**2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
         result += share * scale**2 * density
     return result
-
-
-def probability_deviation(latent_mean: Array, latent_variance: Array) -> Array:
-    """Standard deviation of sigma(-f) over f; E p - E p^2 is <sigma'(f)>."""
-    p_same = predictive_probability(latent_mean, latent_variance)
-    slope = expected_softplus(latent_mean, latent_variance)[2]
-    doubt = p_same * (1 - p_same) - slope
-    return np.sqrt(np.maximum(doubt, 0.0))
-
-
-def mutual_information(latent_mean: Array, latent_variance: Array) -> Array:
-    """What the answer would tell of the metric: H(E p) - E H(p), in nats."""
-    total = label_entropy(predictive_probability(latent_mean, latent_variance))
-    return np.maximum(total - expected_entropy(latent_mean, latent_variance), 0.0)
 
 
 def squared_distance_deviation(squared_distance: Array, variance: Array) -> Array:
@@ -144,11 +146,20 @@ def matrix_features(gaps: Array) -> Array:
 
 
 def symmetric_matrix(entries: Array, size: int) -> Array:
-    """The symmetric D whose u'Du is entries . matrix_features(u)."""
+    """The symmetric D whose u'Du is entries . matrix_features(u); or many, (..., n)."""
     rows, columns = np.triu_indices(size)
-    matrix = np.zeros((size, size))
-    matrix[rows, columns] = np.where(rows == columns, entries, entries / np.sqrt(2))
-    return matrix + np.triu(matrix, 1).T
+    halved = np.where(rows == columns, entries, entries / np.sqrt(2))
+    matrix = np.zeros((*entries.shape[:-1], size, size))
+    matrix[..., rows, columns] = halved
+    matrix[..., columns, rows] = halved
+    return matrix
+
+
+def matrix_entries(matrices: Array) -> Array:
+    """Entries of symmetric matrices, (..., n, n), as matrix_features orders them."""
+    rows, columns = np.triu_indices(matrices.shape[-1])
+    factor = np.where(rows == columns, 1.0, np.sqrt(2))
+    return np.asarray(matrices[..., rows, columns] * factor)
 
 
 def quadratic_form(gaps: Array, matrix: Array) -> Array:
@@ -196,22 +207,38 @@ def pair_divergence(
     return (alpha_form + log_determinant - float(curvature @ variance)) / 2
 
 
-# --- The evidence chooses delta ----------------------------------
+# --- The evidence chooses the prior's settings -------------------------------------
+#
+# At the best phi, the slope of the lower bound in a setting is that of
+# -KL(phi || prior) with phi held.
 
 
 def precision_slope(
-    n_determined: Array, squared_norm: Array, precision: Array, off: Array
-) -> tuple[Array, Array]:
-    """Twice what speaks for more and for less precision; the difference is the slope.
+    n_determined: float, squared_norm: float, precision: float
+) -> float:
+    """Slope in log delta: (n - delta |gamma - gamma_0|^2) / 2.
 
-    The slope of the lower bound in log delta is (n - delta |gamma - gamma_0|^2) / 2, n
-    the weights that the pairs determine: the sum over weights of 1 - delta Sigma_ii.
-    A normal prior of log delta adds -off, in units of its variance.
+    n is how many weights the pairs determine: the sum over weights of 1 - delta
+    Sigma_ii.
     """
-    return (
-        np.maximum(n_determined, 0.0) + 2 * np.maximum(-off, 0.0),
-        precision * squared_norm + 2 * np.maximum(off, 0.0),
-    )
+    return (n_determined - precision * squared_norm) / 2
+
+
+def part_slope(form: float, determined: float) -> float:
+    """Slope in the logarithm of a factor of one part F of the covariance of f.
+
+    `form` is alpha'F alpha, `determined` tr W B^-1 W F: see pair_posterior.
+    """
+    return (form - determined) / 2
+
+
+def scale_slope(mean: float, variance: float, scale: float, deviation: float) -> float:
+    """Slope in log c for s ~ N(c, (r c)^2), of posterior mean and variance; r c given.
+
+    -KL is -(v + (m - c)^2) / (2 r^2 c^2) - log c, and constants.
+    """
+    gap = mean - scale
+    return (variance + gap**2 + gap * scale) / deviation**2 - 1.0
 
 
 # --- A prior from the unlabelled items --------------------------

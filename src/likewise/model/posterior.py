@@ -1,4 +1,4 @@
-"""What is known about the metric: frozen, answers questions, never fits."""
+"""What one prior has learned about the metric: frozen, it answers, it never fits."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,17 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.model import equations, matrix
-from likewise.model.priors import MatrixPrior
+from likewise.model.priors import IMPLIED_SHIFT, MatrixPrior
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
+Moments = tuple[Array, Array]  # mean and variance
 
 
 class MetricPosterior:
     """Gaussian belief about the threshold and the metric.
 
     Never changes after it is made: more answers give a new posterior. `features` is
-    what the basis gives for pairs.
+    what the basis gives for pairs. With `pairs`, the numbers of their items, it knows
+    the items that were asked about; without, they are new.
     """
 
     mean: Array  # (1 + n_weights,): the threshold first
@@ -28,11 +30,16 @@ class MetricPosterior:
         """Squared distance, at the mean metric, where P(same) is 1/2."""
         return float(self.mean[0])
 
-    def latent(self, features: Array) -> tuple[Array, Array]:
+    @property
+    def width(self) -> int:
+        """Numbers that a prediction holds for each pair."""
+        raise NotImplementedError
+
+    def latent(self, features: Array, pairs: Pairs | None = None) -> Moments:
         """Mean and variance of squared distance minus threshold, for each pair."""
         raise NotImplementedError
 
-    def latent_mean(self, features: Array) -> Array:
+    def latent_mean(self, features: Array, pairs: Pairs | None = None) -> Array:
         """Squared distance minus threshold at the mean metric, for each pair."""
         raise NotImplementedError
 
@@ -40,7 +47,7 @@ class MetricPosterior:
         """Covariance of squared distance minus threshold between all the pairs."""
         raise NotImplementedError
 
-    def squared_distance(self, features: Array) -> tuple[Array, Array]:
+    def squared_distance(self, features: Array) -> Moments:
         """Mean and variance of the squared distance, for each pair."""
         raise NotImplementedError
 
@@ -48,43 +55,45 @@ class MetricPosterior:
         """omega'gamma+ and omega'gamma- at the points of (15), for each pair."""
         raise NotImplementedError
 
+    def mean_matrix(self) -> Array:
+        """The mean metric's symmetric matrix, in the basis' coordinates."""
+        raise NotImplementedError
+
+    def moved_items(self, n_items: int) -> Array | None:
+        """How far each of the items is known to lie off its features: g of math.md.
+
+        A row for each in the basis' coordinates: f gains (g_i - g_j)'(z_i - z_j). None
+        where no item was asked about.
+        """
+        return None
+
     def sample(self, n_samples: int, rng: np.random.RandomState) -> Array:
         """Draw thresholds and weights, shape (n_samples, 1 + n_weights)."""
         raise NotImplementedError
 
-    def matrix(self, weights: Array) -> Array:
-        """The symmetric matrix, in the basis' coordinates, of weights like `mean`."""
-        raise NotImplementedError
-
-    def root(self) -> Array:
-        """L with L'L the mean metric, in the basis' coordinates, heaviest row first.
-
-        Negative eigenvalues, which no distance can have, count as zero and are left
-        out.
-        """
-        values, vectors = np.linalg.eigh(self.matrix(self.mean))
-        kept = max(1, int(np.sum(values > 1e-12 * np.abs(values).max())))
-        values, vectors = values[::-1][:kept], vectors[:, ::-1][:, :kept]
-        return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
-
-    def probability_same(self, features: Array) -> Array:
+    def probability_same(self, features: Array, pairs: Pairs | None = None) -> Array:
         """P(same) of each pair, doubt about the metric included."""
-        return matrix.predictive_probability(*self.latent(features))
+        return matrix.predictive_probability(*self.latent(features, pairs))
 
 
 @dataclass(frozen=True)
 class WeightPosterior(MetricPosterior):
-    """Belief about one weight for each basis vector."""
+    """Belief about one weight for each basis vector; it knows of no items."""
 
     mean: Array
     covariance: Array
 
-    def latent(self, features: Array) -> tuple[Array, Array]:
+    @property
+    def width(self) -> int:
+        """See MetricPosterior."""
+        return len(self.mean)
+
+    def latent(self, features: Array, pairs: Pairs | None = None) -> Moments:
         """See MetricPosterior."""
         mean, variance = equations.latent_moments(features, self.mean, self.covariance)
         return mean, np.maximum(variance, 0.0)
 
-    def latent_mean(self, features: Array) -> Array:
+    def latent_mean(self, features: Array, pairs: Pairs | None = None) -> Array:
         """See MetricPosterior."""
         return np.asarray(features @ self.mean)
 
@@ -92,7 +101,7 @@ class WeightPosterior(MetricPosterior):
         """See MetricPosterior."""
         return np.asarray(features @ self.covariance @ features.T)
 
-    def squared_distance(self, features: Array) -> tuple[Array, Array]:
+    def squared_distance(self, features: Array) -> Moments:
         """See MetricPosterior."""
         mean, variance = equations.latent_moments(
             features[:, 1:], self.mean[1:], self.covariance[1:, 1:]
@@ -105,64 +114,70 @@ class WeightPosterior(MetricPosterior):
         plus, minus = (np.einsum("ij,ij->i", features, point) for point in points)
         return plus, minus
 
+    def mean_matrix(self) -> Array:
+        """See MetricPosterior."""
+        return np.asarray(np.diag(self.mean[1:]))
+
     def sample(self, n_samples: int, rng: np.random.RandomState) -> Array:
         """See MetricPosterior."""
         return _gaussian_draws(self.mean, self.covariance, n_samples, rng)
-
-    def matrix(self, weights: Array) -> Array:
-        """See MetricPosterior."""
-        return np.asarray(np.diag(weights[1:]))
 
 
 @dataclass(frozen=True)
 class MatrixPosterior(MetricPosterior):
     """Belief about the whole symmetric matrix; `features` are the gaps themselves.
 
-    Its parameters are the threshold, the scale of the prior's centre and the free
-    matrix (see MatrixPrior). `mean` and `covariance` speak of the threshold and the
-    entries of the matrix as matrix.matrix_features orders them.
+    Its parameters are the threshold, the scale of the prior metric and the free matrix
+    in the prior's frame (see MatrixPrior). `mean`, `covariance` and draws speak of the
+    threshold and the entries of the matrix in the basis' coordinates, as
+    matrix.matrix_features orders them.
     """
 
     prior: MatrixPrior
-    parameters: Array  # (2 + n_entries,): means of threshold, scale, free entries
+
+    @property
+    def parameters(self) -> Array:
+        """Means of threshold, scale and free entries, (2 + n_entries,)."""
+        raise NotImplementedError
 
     @cached_property
     def centre(self) -> Array:
-        """The mean matrix A."""
-        free = matrix.symmetric_matrix(self.parameters[2:], len(self.prior.centre))
-        return np.asarray(free + self.parameters[1] * np.diag(self.prior.centre))
+        """The mean matrix A in the prior's frame."""
+        parameters, prior = self.parameters, self.prior
+        free = matrix.symmetric_matrix(parameters[2:], len(prior.centre))
+        return np.asarray(free + np.diag(parameters[1] / prior.room * prior.centre))
 
-    @property
+    @cached_property
     def threshold(self) -> float:
         """See MetricPosterior."""
-        return float(self.parameters[0])
+        parameters, prior = self.parameters, self.prior
+        return float(parameters[0] + parameters[1] * prior.offset / prior.room)
 
-    def latent(self, features: Array) -> tuple[Array, Array]:
+    def latent(self, features: Array, pairs: Pairs | None = None) -> Moments:
         """See MetricPosterior."""
-        variance = self._variance(features, with_threshold=True)
-        variance += self.prior.place_variance(features)
-        return self.latent_mean(features), variance
+        gaps = self.prior.gaps(features)
+        return self._latent_mean(gaps, pairs), self._variance(gaps, pairs)
 
-    def latent_covariance(self, features: Array, pairs: Pairs) -> Array:
+    def latent_mean(self, features: Array, pairs: Pairs | None = None) -> Array:
         """See MetricPosterior."""
-        places = self.prior.place_covariance(features, pairs)
-        return self._covariance(features) + self.prior.item_noise * places
+        return self._latent_mean(self.prior.gaps(features), pairs)
 
-    def latent_mean(self, features: Array) -> Array:
+    def squared_distance(self, features: Array) -> Moments:
         """See MetricPosterior."""
-        squared = matrix.quadratic_form(features, self.centre)
-        return np.asarray(squared - self.threshold)
-
-    def squared_distance(self, features: Array) -> tuple[Array, Array]:
-        """See MetricPosterior."""
-        mean = matrix.quadratic_form(features, self.centre)
-        return mean, self._variance(features, with_threshold=False)
+        gaps = self.prior.gaps(features)
+        mean = matrix.quadratic_form(gaps, self.centre)
+        return mean, self._distance_variance(gaps)
 
     def laplace_latent(self, features: Array) -> tuple[Array, Array]:
         """See MetricPosterior; a matrix has no entries to clip."""
         mean, variance = self.latent(features)
         p_plus, p_minus = equations.laplace_slopes(mean)
         return mean - p_plus * variance, mean + p_minus * variance
+
+    def mean_matrix(self) -> Array:
+        """See MetricPosterior."""
+        frame = self.prior.frame
+        return np.asarray(frame @ self.centre @ frame.T)
 
     @property
     def mean(self) -> Array:  # type: ignore[override]
@@ -172,7 +187,7 @@ class MatrixPosterior(MetricPosterior):
     @property
     def covariance(self) -> Array:  # type: ignore[override]
         """See MetricPosterior; of as many rows as the matrix has entries."""
-        # Both maps are linear: apply one to the rows, then to the columns.
+        # The map to entries is linear: apply it to the rows, then to the columns.
         half = self._entries(self._parameter_covariance())
         return self._entries(half.T)
 
@@ -180,20 +195,25 @@ class MatrixPosterior(MetricPosterior):
         """See MetricPosterior."""
         return self._entries(self._parameter_draws(n_samples, rng))
 
-    def matrix(self, weights: Array) -> Array:
-        """See MetricPosterior."""
-        return matrix.symmetric_matrix(weights[1:], len(self.prior.centre))
-
     def _entries(self, parameters: Array) -> Array:
-        """Threshold and matrix entries of rows of parameters."""
-        centre: Array = matrix_entries(np.diag(self.prior.centre))
-        entries = parameters[:, 2:] + parameters[:, 1:2] * centre
-        return np.column_stack([parameters[:, 0], entries])
+        """Threshold and entries, in the basis' coordinates, of rows of parameters."""
+        prior, frame = self.prior, self.prior.frame
+        scales = parameters[:, 1] / prior.room
+        thresholds = parameters[:, 0] + scales * prior.offset
+        size = len(prior.centre)
+        free = matrix.symmetric_matrix(parameters[:, 2:], size)
+        free += scales[:, None, None] * np.diag(prior.centre)
+        entries = matrix.matrix_entries(frame @ free @ frame.T)
+        return np.column_stack([thresholds, entries])
 
-    def _variance(self, gaps: Array, *, with_threshold: bool) -> Array:
+    def _latent_mean(self, gaps: Array, pairs: Pairs | None) -> Array:
+        return np.asarray(matrix.quadratic_form(gaps, self.centre) - self.threshold)
+
+    def _variance(self, gaps: Array, pairs: Pairs | None) -> Array:
+        """Variance of f; of items that are new where `pairs` is None."""
         raise NotImplementedError
 
-    def _covariance(self, gaps: Array) -> Array:
+    def _distance_variance(self, gaps: Array) -> Array:
         raise NotImplementedError
 
     def _parameter_covariance(self) -> Array:
@@ -207,19 +227,31 @@ class MatrixPosterior(MetricPosterior):
 class EntryPosterior(MatrixPosterior):
     """The whole matrix by the covariance of its parameters: for many pairs."""
 
+    parameter_mean: Array
     parameter_covariance: Array
 
-    def _variance(self, gaps: Array, *, with_threshold: bool) -> Array:
-        features = parameter_features(self.prior, gaps)
-        covariance = self.parameter_covariance
-        if not with_threshold:
-            features, covariance = features[:, 1:], covariance[1:, 1:]
-        zeros = np.zeros(len(covariance))
-        return np.maximum(equations.latent_moments(features, zeros, covariance)[1], 0.0)
+    @property
+    def parameters(self) -> Array:
+        """See MatrixPosterior."""
+        return self.parameter_mean
 
-    def _covariance(self, gaps: Array) -> Array:
-        given = parameter_features(self.prior, gaps)
+    @property
+    def width(self) -> int:
+        """See MetricPosterior."""
+        return len(self.parameter_mean)
+
+    def latent_covariance(self, features: Array, pairs: Pairs) -> Array:
+        """See MetricPosterior."""
+        given = parameter_features(self.prior, self.prior.gaps(features))
         return np.asarray(given @ self.parameter_covariance @ given.T)
+
+    def _variance(self, gaps: Array, pairs: Pairs | None) -> Array:
+        given = parameter_features(self.prior, gaps)
+        return _spread(given, self.parameter_covariance)
+
+    def _distance_variance(self, gaps: Array) -> Array:
+        given = distance_features(self.prior, gaps)
+        return _spread(given, self.parameter_covariance[1:, 1:])
 
     def _parameter_covariance(self) -> Array:
         return self.parameter_covariance
@@ -234,32 +266,107 @@ class EntryPosterior(MatrixPosterior):
 class PairPosterior(MatrixPosterior):
     """The whole matrix by the labelled pairs themselves: for few pairs.
 
-    The covariance is the prior's less what the pairs took away: the covariance of f
-    shrinks by (root C)'(root C), with root = B^(-1/2) diag(half).
+    The mean of f is the prior's plus C'alpha, C its covariance with the labelled pairs;
+    its covariance shrinks by (root C)'(root C), with root = B^(-1/2) diag(half).
     """
 
-    gaps: Array  # (n_pairs, n_basis)
+    alpha: Array  # (n_pairs,)
+    gaps: Array  # (n_pairs, n_basis), in the prior's frame
     inverse_root: Array  # (n_pairs, n_pairs): B^(-1/2), lower triangular
     half: Array  # (n_pairs,): square roots of the curvatures
     pairs: Pairs  # (n_pairs, 2): which items they are of
+    implied: Array  # (n_pairs,): 1 for a pair with the implied pairs' own threshold
 
-    def _variance(self, gaps: Array, *, with_threshold: bool) -> Array:
-        cross = self.prior.covariance(self.gaps, gaps, with_threshold=with_threshold)
-        known = self.inverse_root @ (self.half[:, None] * cross)
-        before = self.prior.variance(gaps, with_threshold=with_threshold)
+    @cached_property
+    def parameters(self) -> Array:
+        """See MatrixPosterior."""
+        prior, alpha = self.prior, self.alpha
+        threshold, scale = prior.fixed_deviations**2
+        free = (self.gaps * (alpha / prior.precision)[:, None]).T @ self.gaps
+        parameters = prior.parameter_mean
+        parameters[0] -= threshold * alpha.sum()
+        parameters[1] += scale * (alpha @ prior.relative_distance(self.gaps))
+        parameters[2:] += matrix.matrix_entries(free)
+        return parameters
+
+    @property
+    def width(self) -> int:
+        """See MetricPosterior."""
+        return max(len(self.prior.centre), len(self.pairs))
+
+    def latent_covariance(self, features: Array, pairs: Pairs) -> Array:
+        """See MetricPosterior."""
+        gaps, prior = self.prior.gaps(features), self.prior
+        known = self._known(self._cross(gaps, pairs))
+        before = prior.covariance(gaps, gaps)
+        if prior.item_noise > 0:
+            before += prior.item_noise * prior.item_covariance(gaps, pairs)
+        return np.asarray(before - known.T @ known)
+
+    def moved_items(self, n_items: int) -> Array | None:
+        """See MetricPosterior."""
+        if not self._knows_items:
+            return None
+        items, moved = self._moved_items
+        every = np.zeros((n_items, len(self.prior.centre)))
+        every[items] = moved @ self.prior.frame.T
+        return every
+
+    def _latent_mean(self, gaps: Array, pairs: Pairs | None) -> Array:
+        latent = super()._latent_mean(gaps, pairs)
+        if pairs is not None and self._knows_items:
+            items, moved = self._moved_items
+            first, second = (_look_up(items, moved, each) for each in pairs.T)
+            latent += np.einsum("ij,ij->i", first - second, gaps)
+        return latent
+
+    @property
+    def _knows_items(self) -> bool:
+        return self.prior.item_noise > 0 and len(self.pairs) > 0
+
+    @cached_property
+    def _moved_items(self) -> tuple[NDArray[np.intp], Array]:
+        """The items asked about, and how far each lies off its features: E e."""
+        items, place = np.unique(self.pairs, return_inverse=True)
+        pulled = self.gaps * self.alpha[:, None]
+        moved = np.zeros((len(items), self.gaps.shape[1]))
+        place = place.reshape(self.pairs.shape)
+        np.add.at(moved, place[:, 0], pulled)
+        np.subtract.at(moved, place[:, 1], pulled)
+        return items, moved * (self.prior.item_noise * self.prior.centre)
+
+    def _variance(self, gaps: Array, pairs: Pairs | None) -> Array:
+        before = self.prior.variance(gaps) + self.prior.item_variance(gaps)
+        known = self._known(self._cross(gaps, pairs))
         variance = before - np.einsum("ij,ij->j", known, known)
         return np.asarray(np.maximum(variance, 0.0))
 
-    def _covariance(self, gaps: Array) -> Array:
-        cross = self.prior.covariance(self.gaps, gaps, with_threshold=True)
-        known = self.inverse_root @ (self.half[:, None] * cross)
-        before = self.prior.covariance(gaps, gaps, with_threshold=True)
-        return np.asarray(before - known.T @ known)
+    def _cross(self, gaps: Array, pairs: Pairs | None) -> Array:
+        """Covariance of f, before any answer, of the labelled pairs with others."""
+        cross = self.prior.covariance(self.gaps, gaps)
+        if pairs is not None and self._knows_items:
+            shared = self.prior.item_cross(self.gaps, self.pairs, gaps, pairs)
+            rows = np.repeat(np.arange(len(self.pairs)), np.diff(shared.indptr))
+            cross[rows, shared.indices] += self.prior.item_noise * shared.data
+        return cross
+
+    def _known(self, cross: Array) -> Array:
+        return np.asarray(self.inverse_root @ (self.half[:, None] * cross))
+
+    def _distance_variance(self, gaps: Array) -> Array:
+        prior = self.prior
+        scale = prior.fixed_deviations[1] ** 2
+        given = prior.squared_distance(gaps) / prior.room
+        cross = np.asarray(self.gaps @ gaps.T) ** 2 / prior.precision
+        scaled = scale * prior.relative_distance(self.gaps)
+        known = self._known(cross + np.outer(scaled, given))
+        free = np.einsum("ij,ij->i", gaps, gaps) ** 2 / prior.precision
+        before = free + scale * given**2
+        return np.asarray(np.maximum(before - np.einsum("ij,ij->j", known, known), 0.0))
 
     def _parameter_covariance(self) -> Array:
         variance = self.prior.parameter_variance
-        cross = parameter_features(self.prior, self.gaps) * variance
-        known = self.inverse_root @ (self.half[:, None] * cross)
+        known = self._known(parameter_features(self.prior, self.gaps) * variance)
         return np.asarray(np.diag(variance) - known.T @ known)
 
     def _parameter_draws(self, n_samples: int, rng: np.random.RandomState) -> Array:
@@ -267,11 +374,9 @@ class PairPosterior(MatrixPosterior):
         variance = self.prior.parameter_variance
         features = parameter_features(self.prior, self.gaps)
         draws = np.sqrt(variance) * rng.standard_normal((n_samples, len(variance)))
-        latent = draws @ features.T
-        if self.prior.item_noise > 0:
-            places = self.prior.place_features(self.gaps, self.pairs)
-            moved = rng.standard_normal((n_samples, places.shape[1]))
-            latent += np.sqrt(self.prior.item_noise) * moved @ places.T
+        latent = draws @ features.T + self._item_draws(n_samples, rng)
+        shifts = IMPLIED_SHIFT * rng.standard_normal((n_samples, 1))
+        latent += shifts * self.implied
         noise = rng.standard_normal((n_samples, len(self.gaps)))
         # half (f + noise / half) = half f + noise: no division by zero.
         surprise = latent * self.half + noise
@@ -279,23 +384,44 @@ class PairPosterior(MatrixPosterior):
         correction = (inner * self.half) @ (features * variance)
         return np.asarray(self.parameters + draws - correction)
 
+    def _item_draws(self, n_samples: int, rng: np.random.RandomState) -> Array:
+        """What items drawn off their features add to f of the labelled pairs."""
+        if self.prior.item_noise == 0:
+            return np.zeros((n_samples, len(self.gaps)))
+        items, place = np.unique(self.pairs, return_inverse=True)
+        place = place.reshape(self.pairs.shape)
+        scaled = self.gaps * np.sqrt(self.prior.item_noise * self.prior.centre)
+        moved = rng.standard_normal((n_samples, len(items), self.gaps.shape[1]))
+        gap = moved[:, place[:, 0]] - moved[:, place[:, 1]]
+        return np.asarray(np.einsum("npk,pk->np", gap, scaled))
+
 
 def parameter_features(prior: MatrixPrior, gaps: Array) -> Array:
     """What threshold, scale and free entries are multiplied by: f is linear in them."""
     return np.column_stack(
         [
             -np.ones(len(gaps)),
-            prior.squared_distance(gaps),
+            prior.relative_distance(gaps),
             matrix.matrix_features(gaps),
         ]
     )
 
 
-def matrix_entries(matrix: Array) -> Array:
-    """Entries of a symmetric matrix as matrix.matrix_features orders them."""
-    rows, columns = np.triu_indices(len(matrix))
-    factor = np.where(rows == columns, 1.0, np.sqrt(2))
-    return np.asarray(matrix[rows, columns] * factor)
+def distance_features(prior: MatrixPrior, gaps: Array) -> Array:
+    """What scale and free entries are multiplied by in the squared distance."""
+    squared = prior.squared_distance(gaps) / prior.room
+    return np.column_stack([squared, matrix.matrix_features(gaps)])
+
+
+def _spread(features: Array, covariance: Array) -> Array:
+    zeros = np.zeros(len(covariance))
+    return np.maximum(equations.latent_moments(features, zeros, covariance)[1], 0.0)
+
+
+def _look_up(items: NDArray[np.intp], moved: Array, wanted: NDArray[np.intp]) -> Array:
+    """The rows of wanted items; zeros for one that is not among them."""
+    place = np.minimum(np.searchsorted(items, wanted), len(items) - 1)
+    return np.where((items[place] == wanted)[:, None], moved[place], 0.0)
 
 
 def _gaussian_draws(

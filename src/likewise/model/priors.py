@@ -1,32 +1,69 @@
-"""The metric before any answer: Euclidean, or learned from the items' neighbours.
+"""What is believed before any answer: Gaussians over a metric, one or several.
 
-Knows items and coordinates, never labels.
+Knows items and coordinates, never labels. How items shape a metric is unlabelled.py's.
 """
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from likewise.model import matrix
-from likewise.model.basis import Basis
+from likewise.model import unlabelled
+from likewise.model.basis import Basis, feature_deviations, fit_basis
+from likewise.threads import threads_for
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 
-PRIORS = ("unit", "unlabelled")
-# Neighbours are found among all items up to this many, then among so many drawn.
-MAX_ITEMS = 20_000
-N_NEIGHBOURS = 10
-N_STEPS = 3
-N_ROUNDS = 6
-BLOCK_ROWS = 512
-# Whitening divides by variances; this share of their mean is added first.
-RIDGE = 0.1
-# Rounds after which units are compared by how far neighbours agree.
-N_ROUNDS_COMPARED = 2
+# The threshold of the whole matrix, mean and deviation, beyond the squared distance of
+# nearest neighbours; and the deviation of its scale, as a share of the scale itself.
+THRESHOLD = (1.0, 2.0)
+SCALE_DEVIATION = 0.25
+# Deviation of the shift of implied pairs: a pair is implied because of its label (two
+# groups that were told apart imply all "different" between them), so that the share of
+# "same" among implied pairs says nothing of other pairs. As wide as the threshold's.
+IMPLIED_SHIFT = THRESHOLD[1]
+# Plain distance has as much weight before any answer as all other priors together: it
+# is what a person has without us, and answers must speak for leaving it.
+UNIT_SHARE = 0.5
+# Nearest neighbours lie at most at this share of the mean squared distance: where all
+# distances are alike, a scale measured from there would have no bound.
+FARTHEST_NEIGHBOURS = 0.95
+
+
+class Setting(NamedTuple):
+    """A number of the prior that the evidence chooses: log-normal before any answer."""
+
+    name: str  # the field of the prior
+    median: float
+    spread: float  # deviation of its logarithm; infinite where anything goes
+    lowest: float
+    highest: float
+
+    def log_density(self, value: float) -> float:
+        """Log density of the value's logarithm; 0 where anything goes."""
+        if np.isinf(self.spread):
+            return 0.0
+        off = np.log(value / self.median) / self.spread
+        return float(-(off**2) / 2 - np.log(self.spread * np.sqrt(2 * np.pi)))
+
+    def slope(self, value: float) -> float:
+        """Derivative of `log_density` in the logarithm of the value."""
+        return float(-np.log(value / self.median) / self.spread**2)
+
+
+# Medians and spreads are those of most evidence over many data sets: the table and the
+# command that prints it are in docs/math.md.
+DELTA = Setting("precision", 0.2, float(np.log(5)), 1e-4, 1e4)
+SCALE = Setting("scale", 5.0, 1.0, 0.05, 500.0)
+ITEM_NOISE = Setting("item_noise", 0.2, float(np.log(5)), 1e-3, 1e3)
+# Where the search begins, beside the medians: answers that distance does not explain
+# may speak of noisy items or of another metric, and between the two lies a ridge.
+NOISY_START = {"precision": 0.5, "item_noise": 5.0}
+# The paper's delta has no prior, only a first guess.
+PAPER_DELTA = Setting("precision", 0.25, float("inf"), 1e-4, 1e4)
 
 
 @dataclass(frozen=True)
@@ -34,120 +71,247 @@ class WeightPrior:
     """Independent Gaussians over the threshold and one weight a basis vector: (7)."""
 
     mean: Array  # (1 + n_basis,)
-    precision: Array  # (1 + n_basis,)
+    precision: float  # delta
 
-    def with_precisions(self, precisions: Array) -> Self:
-        """The same prior, held as firmly as the one number says: delta."""
-        return replace(self, precision=np.full(len(self.mean), precisions[0]))
+    @property
+    def precisions(self) -> Array:
+        """Delta once per weight."""
+        return np.full(len(self.mean), self.precision)
 
 
 @dataclass(frozen=True)
 class MatrixPrior:
-    """Gaussian over the whole matrix: scale * centre + free matrix, and a threshold.
+    """Gaussian over the whole matrix: s A_0 + free matrix, and a threshold.
 
-    The scale of the centre is most likely positive, as a metric's must be; evidence
-    over eighteen data sets chose its mean and deviation, and the threshold's
-    (docs/design-notes.md). `precision` says how firmly the free matrix is held at zero.
-    Items lie where their features say, give or take `item_noise`.
+    f = s (d^2 - o) / (1 - o) + u'Du - t, with d^2 = u'A_0 u the squared distance by the
+    prior metric and o that of nearest neighbours: s says how much less likely "same" is
+    at a typical distance than next door, whatever the number of dimensions. D is the
+    free matrix, held at zero by `precision`. Items lie where their features say, give
+    or take `item_noise`.
     """
 
-    centre: Array  # (n_basis,): the diagonal of A_0, which has nothing beside it
-    mean: float  # gamma_0
-    precision: float  # delta
+    frame: Array  # (n_basis, n_basis): takes gaps to where A_0 is diagonal
+    centre: Array  # (n_basis,): the diagonal of A_0 there
+    offset: float = 0.0  # o
+    precision: float = DELTA.median  # delta
+    scale: float = SCALE.median  # mean of s
     item_noise: float = 0.0  # nu: how far items' features may mislead
 
-    @property
-    def threshold(self) -> tuple[float, float]:
-        """Mean and deviation of the threshold."""
-        return 2.0 * self.mean, 2.0
+    def gaps(self, features: Array) -> Array:
+        """The gaps of pairs in the frame's coordinates."""
+        return np.asarray(features @ self.frame)
 
     @property
-    def scale(self) -> tuple[float, float]:
-        """Mean and deviation of the scale of the centre."""
-        return 5.0 * self.mean, 2.5
+    def fixed_deviations(self) -> Array:
+        """Deviations of threshold and scale, which no precision holds."""
+        return np.array([THRESHOLD[1], SCALE_DEVIATION * self.scale])
 
-    def with_precisions(self, precisions: Array) -> Self:
-        """The same prior, held as firmly as these say: delta, then 1 / item_noise."""
-        noise = 1 / float(precisions[1]) if len(precisions) > 1 else 0.0
-        return replace(self, precision=float(precisions[0]), item_noise=noise)
+    @property
+    def room(self) -> float:
+        """From nearest neighbours to the mean squared distance: 1 - o."""
+        return 1.0 - self.offset
 
     @property
     def parameter_mean(self) -> Array:
         """Means of threshold, scale and the entries of the free matrix."""
-        fixed = [self.threshold[0], self.scale[0]]
-        return np.concatenate([fixed, np.zeros(self._n_entries)])
+        fixed = [THRESHOLD[0], self.scale]
+        return np.concatenate([fixed, np.zeros(self.n_entries)])
 
     @property
     def parameter_variance(self) -> Array:
         """Variances of threshold, scale and the entries of the free matrix."""
-        free = np.full(self._n_entries, 1 / self.precision)
-        fixed = [self.threshold[1] ** 2, self.scale[1] ** 2]
-        return np.concatenate([fixed, free])
+        free = np.full(self.n_entries, 1 / self.precision)
+        return np.concatenate([self.fixed_deviations**2, free])
 
     @property
-    def _n_entries(self) -> int:
+    def n_entries(self) -> int:
+        """Entries of a symmetric matrix of this size."""
         return len(self.centre) * (len(self.centre) + 1) // 2
 
     def squared_distance(self, gaps: Array) -> Array:
-        """u'A_0u of each pair, before it is scaled."""
+        """d^2 = u'A_0 u of each pair."""
         return np.asarray(gaps**2 @ self.centre)
+
+    def relative_distance(self, gaps: Array) -> Array:
+        """What s is multiplied by: 0 at nearest neighbours, 1 at the mean distance."""
+        return np.asarray((self.squared_distance(gaps) - self.offset) / self.room)
 
     def latent(self, gaps: Array) -> Array:
         """Prior mean of f for each pair."""
-        latent = self.scale[0] * self.squared_distance(gaps) - self.threshold[0]
-        return np.asarray(latent)
+        return np.asarray(self.scale * self.relative_distance(gaps) - THRESHOLD[0])
 
-    def covariance(self, gaps: Array, others: Array, *, with_threshold: bool) -> Array:
-        """Prior covariance of f (or of the squared distance) between pairs."""
+    def covariance(self, gaps: Array, others: Array) -> Array:
+        """Prior covariance of f between pairs, their items' noise aside."""
         result = np.asarray(gaps @ others.T)
         result *= result
         result /= self.precision
-        result += np.outer(
-            self.scale[1] ** 2 * self.squared_distance(gaps),
-            self.squared_distance(others),
-        )
-        return result + self.threshold[1] ** 2 if with_threshold else result
+        threshold, scale = self.fixed_deviations**2
+        scaled = scale * self.relative_distance(gaps)
+        result += np.outer(scaled, self.relative_distance(others))
+        result += threshold
+        return result
 
-    def variance(self, gaps: Array, *, with_threshold: bool) -> Array:
+    def variance(self, gaps: Array) -> Array:
         """The diagonal of `covariance`."""
         free = np.einsum("ij,ij->i", gaps, gaps) ** 2 / self.precision
-        scaled = (self.scale[1] * self.squared_distance(gaps)) ** 2
-        constant = self.threshold[1] ** 2 if with_threshold else 0.0
-        return np.asarray(free + scaled + constant)
+        threshold, scale = self.fixed_deviations**2
+        return np.asarray(free + scale * self.relative_distance(gaps) ** 2 + threshold)
 
-    def place_variance(self, gaps: Array) -> Array:
-        """Variance of f for not knowing the places of two items, apart from others."""
+    def item_variance(self, gaps: Array) -> Array:
+        """Variance of f for two items off their features, apart from all others."""
         return np.asarray(2 * self.item_noise * self.squared_distance(gaps))
 
-    def place_covariance(self, gaps: Array, pairs: Pairs) -> Array:
+    def item_covariance(self, gaps: Array, pairs: Pairs) -> Array:
         """What pairs have in common by an item that they share, for a noise of 1.
 
         f gains (e_i - e_j)'u with u the gap of items i and j, e ~ N(0, A_0) an item:
         an item that lies h off its features has e = 2 A h, to first order.
         """
-        first, second = pairs.T
-        alike = (first[:, None] == first).astype(float)
-        alike += second[:, None] == second
-        crossed = first[:, None] == second
-        alike -= crossed
-        alike -= crossed.T
-        return np.asarray(alike * ((gaps * self.centre) @ gaps.T))
+        shared = shared_items(pairs, pairs).toarray()
+        shared *= (gaps * self.centre) @ gaps.T
+        return np.asarray(shared)
 
-    def place_features(self, gaps: Array, pairs: Pairs) -> Array:
-        """Columns whose products are `place_covariance`: as many for each item as gaps.
-
-        Item after item, in the order of their numbers.
-        """
-        items, place = np.unique(pairs, return_inverse=True)
-        first, second = place.reshape(pairs.shape).T
-        rows, scaled = np.arange(len(pairs)), gaps * np.sqrt(self.centre)
-        features = np.zeros((len(pairs), len(items), gaps.shape[1]))
-        features[rows, first] = scaled
-        features[rows, second] = -scaled
-        return features.reshape(len(pairs), -1)
+    def item_cross(
+        self, gaps: Array, pairs: Pairs, others: Array, other_pairs: Pairs
+    ) -> csr_array:
+        """`item_covariance` between two lists of pairs, few of which share an item."""
+        shared = shared_items(pairs, other_pairs)
+        rows = np.repeat(np.arange(len(pairs)), np.diff(shared.indptr))
+        weighed = (gaps * self.centre)[rows]
+        shared.data *= np.einsum("ij,ij->i", weighed, others[shared.indices])
+        return shared
 
 
-def matrix_frame(basis: Basis, metric: Array, mean: float) -> tuple[Basis, MatrixPrior]:
+def shared_items(pairs: Pairs, others: Pairs) -> csr_array:
+    """+1 for an item on the same side of two pairs, -1 for one on opposite sides."""
+    n_items = 1 + max(int(pairs.max(initial=0)), int(others.max(initial=0)))
+    return csr_array(_incidence(pairs, n_items) @ _incidence(others, n_items).T)
+
+
+def _incidence(pairs: Pairs, n_items: int) -> csr_array:
+    """A row for each pair: +1 at its first item, -1 at its second."""
+    signs = np.tile([1.0, -1.0], len(pairs))
+    starts = np.arange(0, 2 * len(pairs) + 1, 2)
+    return csr_array((signs, pairs.ravel(), starts), shape=(len(pairs), n_items))
+
+
+Prior = WeightPrior | MatrixPrior
+PRIORS = ("evidence", "unlabelled", "unit")
+
+
+def with_settings(prior: Prior, settings: tuple[Setting, ...], values: Array) -> Prior:
+    """The same prior at these values of its settings."""
+    named = zip(settings, values.tolist(), strict=True)
+    chosen: dict[str, Any] = {each.name: value for each, value in named}
+    return replace(prior, **chosen)
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What depends on the items only: their coordinates, and priors by name."""
+
+    basis: Basis
+    coordinates: Array  # (n_items, n_basis)
+    priors: dict[str, Prior]
+    # Those of a prior's numbers that the evidence chooses.
+    settings: tuple[Setting, ...]
+
+    @property
+    def log_shares(self) -> dict[str, float]:
+        """Log weight of each prior before any answer."""
+        n_others = len(self.priors) - ("unit" in self.priors)
+        if n_others in (0, len(self.priors)):
+            return dict.fromkeys(self.priors, -float(np.log(len(self.priors))))
+        other = float(np.log((1 - UNIT_SHARE) / n_others))
+        shares = dict.fromkeys(self.priors, other)
+        return shares | {"unit": float(np.log(UNIT_SHARE))}
+
+
+class Choices(NamedTuple):
+    """What a user chooses of the prior; None lets the evidence choose."""
+
+    basis: str
+    n_basis: int | float | None
+    prior: str
+    prior_mean: float
+    prior_precision: float | None
+    item_noise: float | None
+
+
+def look_at(
+    X: Array, item_weights: Array, choices: Choices, rng: np.random.RandomState
+) -> Frames:
+    """Find coordinates of the items, and the priors in them."""
+    basis = fit_basis(X, choices.basis, choices.n_basis, item_weights)
+    coordinates = basis.project(X)
+    deviations = feature_deviations(X, basis.centre, item_weights)
+    with threads_for(len(X)):
+        metrics = _metrics(
+            choices.prior, basis, coordinates, deviations, item_weights, rng
+        )
+        priors = {
+            name: _prior(metric, coordinates, choices, rng)
+            for name, metric in metrics.items()
+        }
+    return Frames(basis, coordinates, priors, _settings(choices))
+
+
+def _prior(
+    metric: Array, coordinates: Array, choices: Choices, rng: np.random.RandomState
+) -> Prior:
+    if choices.basis != "full":
+        return _weight_prior(metric, choices)
+    mapped = coordinates @ unlabelled.metric_root(metric)
+    return matrix_prior(metric, unlabelled.neighbour_distance(mapped, rng), choices)
+
+
+def _metrics(
+    prior: str,
+    basis: Basis,
+    coordinates: Array,
+    deviations: Array,
+    item_weights: Array,
+    rng: np.random.RandomState,
+) -> dict[str, Array]:
+    """The metrics to believe in before any answer, by name; no two the same."""
+    unit = np.eye(coordinates.shape[1])
+    if prior == "unit":
+        return {"unit": unit}
+    if prior == "unlabelled":
+        return {"far": unlabelled.far_metric(coordinates, item_weights, rng)}
+    standard = unlabelled.standard_metric(basis, deviations)
+    white = unlabelled.white_metric(coordinates)
+    found: dict[str, Array] = {}
+    for way, base in {"": unit, ", standard": standard, ", white": white}.items():
+        base = unlabelled.scaled_metric(base, coordinates, item_weights)
+        root = unlabelled.metric_root(base)
+        mapped = coordinates @ root
+        # First, for where neighbours add nothing the plain name is the true one.
+        if way != ", white":
+            _add(found, way.removeprefix(", ") or "unit", base)
+        near = unlabelled.near_metric(mapped, item_weights, rng)
+        _add(found, f"near{way}", root @ near @ root.T)
+        if way != ", white":
+            far = unlabelled.far_metric(mapped, item_weights, rng)
+            _add(found, f"far{way}", root @ far @ root.T)
+    return found
+
+
+def _add(found: dict[str, Array], name: str, metric: Array) -> None:
+    """Add a metric, unless one like it is there."""
+    size = np.abs(metric).max()
+    if all(np.abs(metric - other).max() > 1e-6 * size for other in found.values()):
+        found[name] = metric
+
+
+def _weight_prior(metric: Array, choices: Choices) -> WeightPrior:
+    mean = choices.prior_mean * np.r_[1.0, np.diag(metric)]
+    return WeightPrior(mean, choices.prior_precision or PAPER_DELTA.median)
+
+
+def matrix_prior(
+    metric: Array, neighbour_distance: float, choices: Choices
+) -> MatrixPrior:
     """Coordinates half way between the items' unit and the prior metric's.
 
     There the prior metric is diagonal, and a free matrix as large in every direction
@@ -156,112 +320,23 @@ def matrix_frame(basis: Basis, metric: Array, mean: float) -> tuple[Basis, Matri
     values, vectors = np.linalg.eigh(metric)
     values = np.maximum(values, 0.0)
     half_way = (1 + values) / 2
-    basis = basis.stretched(vectors * np.sqrt(half_way))
-    return basis, MatrixPrior(values / half_way, mean, 1.0)
+    noise = choices.item_noise
+    return MatrixPrior(
+        vectors * np.sqrt(half_way),
+        values / half_way,
+        min(neighbour_distance, FARTHEST_NEIGHBOURS),
+        choices.prior_precision or DELTA.median,
+        SCALE.median * choices.prior_mean,
+        ITEM_NOISE.median if noise is None else noise,
+    )
 
 
-def unlabelled_metric(
-    coordinates: Array, item_weights: Array, rng: np.random.RandomState
-) -> Array:
-    """A_0 of mean squared distance 1, from neighbours among the items.
-
-    A direction counts as much as neighbours agree along it: whiten the items, smooth
-    each whitened direction over the neighbour graph, and weigh it by the share of its
-    variance that is left. Neighbours are found in the plain coordinates first, then
-    anew in the metric that came out.
-    """
-    if len(coordinates) > MAX_ITEMS:
-        rows = rng.permutation(len(coordinates))[:MAX_ITEMS]
-        coordinates, item_weights = coordinates[rows], item_weights[rows]
-    factor, _ = _agreement_map(coordinates, item_weights, N_ROUNDS)
-    return np.asarray(factor @ factor.T)
-
-
-def neighbour_agreement(coordinates: Array, item_weights: Array) -> float:
-    """In how many directions neighbours agree: the sum of the shares.
-
-    Says without a label which units tell more of the items.
-    """
-    return _agreement_map(coordinates, item_weights, N_ROUNDS_COMPARED)[1]
-
-
-def _agreement_map(
-    coordinates: Array, item_weights: Array, n_rounds: int
-) -> tuple[Array, float]:
-    """A factor of A_0, and the sum of the shares in its last round."""
-    whitening = _whitening(coordinates, item_weights)
-    white = coordinates @ whitening
-    mapped, factor, shares = coordinates, np.eye(len(whitening)), np.empty(0)
-    for _ in range(n_rounds):
-        shares, vectors = _agreement(white, mapped, item_weights)
-        factor = vectors * np.sqrt(matrix.agreement_weights(shares))
-        mapped = white @ factor
-        unit = np.sqrt(2 * _total_variance(mapped, item_weights)) or 1.0
-        factor, mapped = factor / unit, mapped / unit
-    return whitening @ factor, float(shares.sum())
-
-
-def _whitening(coordinates: Array, item_weights: Array) -> Array:
-    """A map to coordinates whose second moments are the identity, nearly."""
-    moments = (coordinates * item_weights[:, None]).T @ coordinates
-    size = len(moments)
-    ridge = RIDGE * np.trace(moments) / size or 1.0
-    values, vectors = np.linalg.eigh(moments + ridge * np.eye(size))
-    return np.asarray(vectors / np.sqrt(values))
-
-
-def _agreement(white: Array, mapped: Array, item_weights: Array) -> tuple[Array, Array]:
-    """Whitened directions, and the share of each that smoothing leaves.
-
-    Items are neighbours by `mapped`.
-    """
-    walk = _neighbour_walk(mapped)
-    smooth = white
-    for _ in range(N_STEPS):
-        smooth = walk @ smooth
-    smooth = smooth - _mean(smooth, item_weights)
-    shares, vectors = np.linalg.eigh((smooth * item_weights[:, None]).T @ smooth)
-    return np.clip(shares, 0.0, 1.0), vectors
-
-
-def _neighbour_walk(mapped: Array) -> csr_array:
-    """One step of a random walk: to any neighbour, as likely as another.
-
-    Two items are neighbours if either is among the other's nearest.
-    """
-    n_items = len(mapped)
-    nearest = _nearest(mapped, min(N_NEIGHBOURS, n_items - 1))
-    starts = np.repeat(np.arange(n_items), nearest.shape[1])
-    ends = nearest.ravel()
-    edges = np.unique(np.r_[starts * n_items + ends, ends * n_items + starts])
-    starts, ends = np.divmod(edges, n_items)
-    n_edges = np.bincount(starts, minlength=n_items)
-    shares = (1.0 / np.maximum(n_edges, 1))[starts]
-    steps = (shares, ends, np.r_[0, np.cumsum(n_edges)])
-    return csr_array(steps, shape=(n_items, n_items))
-
-
-def _nearest(mapped: Array, n_neighbours: int) -> NDArray[np.intp]:
-    """Rows of the nearest other items, in blocks of single precision."""
-    Z = mapped.astype(np.float32)
-    norms = np.einsum("ij,ij->i", Z, Z)
-    nearest = np.empty((len(Z), n_neighbours), dtype=np.intp)
-    for start in range(0, len(Z), BLOCK_ROWS):
-        block = Z[start : start + BLOCK_ROWS] @ Z.T
-        block *= -2
-        block += norms
-        rows = np.arange(len(block))
-        block[rows, start + rows] = np.inf
-        found = np.argpartition(block, n_neighbours - 1, axis=1)[:, :n_neighbours]
-        nearest[start : start + BLOCK_ROWS] = found
-    return nearest
-
-
-def _mean(mapped: Array, item_weights: Array) -> Array:
-    return np.asarray(item_weights @ mapped / item_weights.sum())
-
-
-def _total_variance(mapped: Array, item_weights: Array) -> float:
-    centred = mapped - _mean(mapped, item_weights)
-    total = float(item_weights @ (centred**2).sum(axis=1))
-    return total / max(float(item_weights.sum()) - 1, 1.0)
+def _settings(choices: Choices) -> tuple[Setting, ...]:
+    """What the evidence chooses: that which was not given."""
+    delta = DELTA if choices.basis == "full" else PAPER_DELTA
+    chosen = [delta] if choices.prior_precision is None else []
+    if choices.basis == "full":
+        chosen.append(SCALE._replace(median=SCALE.median * choices.prior_mean))
+        if choices.item_noise is None:
+            chosen.append(ITEM_NOISE)
+    return tuple(chosen)

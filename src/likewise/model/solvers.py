@@ -1,10 +1,10 @@
 """Gaussian posteriors of Gaussian sites: by weights, pairs, or entries of the matrix.
 
-One sweep of inference is one `solve`. Nothing here knows where sites come from, or
-when to stop.
+One sweep of fitting is one `solve`. Nothing here knows where sites come from, or when
+to stop.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,22 +19,25 @@ from likewise.model.posterior import (
     MetricPosterior,
     PairPosterior,
     WeightPosterior,
-    matrix_entries,
     parameter_features,
 )
-from likewise.model.priors import MatrixPrior, WeightPrior
+from likewise.model.priors import IMPLIED_SHIFT, MatrixPrior, Prior, WeightPrior
 
 Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Evidence:
+class LabelledPairs:
     """Labelled pairs as the bounds need them."""
 
     features: Array  # (n_pairs, n_features): what the basis gives
     targets: Array  # (n_pairs,): weight * (P(same) - 1/2), so weight * label / 2
     weights: Array  # (n_pairs,)
-    pairs: NDArray[np.intp]  # (n_pairs, 2): numbers of the items
+    pairs: Pairs  # (n_pairs, 2): numbers of the items
+    # (n_pairs,): 1 for pairs known because of their labels, which have a threshold of
+    # their own; 0 for the others.
+    implied: Array
 
 
 @dataclass(frozen=True)
@@ -44,23 +47,19 @@ class Solution:
     latent_mean: Array
     latent_variance: Array
     divergence: float
-    # Of the weights under each precision: how many the pairs determine, and the
-    # squared norm of their mean less the prior's. Found only if asked for.
-    determined: Callable[[], tuple[Array, Array]]
+    # Slope of the lower bound in the logarithm of each setting of the prior.
+    slopes: Callable[[], Mapping[str, float]]
     posterior: Callable[[], MetricPosterior]  # built only for the last one
 
 
 class Solver(Protocol):
-    """Gaussian posteriors of sites, at any precisions of the prior.
+    """Gaussian posteriors of sites, under a prior at any of its settings."""
 
-    The first is delta; the whole matrix may have a second, 1 / item_noise.
-    """
-
-    def solve(self, sites: Sites, precisions: Array) -> Solution:
+    def solve(self, sites: Sites, prior: Prior) -> Solution:
         """Give the posterior of the sites."""
         ...
 
-    def start(self, precisions: Array) -> tuple[Array, Array]:
+    def start(self, prior: Prior) -> tuple[Array, Array]:
         """Moments of f before any answer."""
         ...
 
@@ -69,43 +68,45 @@ class Solver(Protocol):
 class WeightSolver:
     """Threshold and weights, as many dimensions as there are weights: (9), (10)."""
 
-    evidence: Evidence
-    prior: WeightPrior
-    sign: str = "held"  # the mean: "held" >= 0, "clipped" at 0 as in the paper, "free"
+    told: LabelledPairs
+    sign: str = "held"  # the mean: "held" >= 0, or "clipped" at 0 as in the paper
 
     def __post_init__(self) -> None:
-        self._free = np.ones(len(self.prior.mean), dtype=bool)
+        self._free = np.ones(self.told.features.shape[1], dtype=bool)
 
-    def start(self, precisions: Array) -> tuple[Array, Array]:
+    def start(self, prior: Prior) -> tuple[Array, Array]:
         """See Solver."""
-        features = self.evidence.features
-        variance = np.einsum("ij,ij->i", features, features) / precisions[0]
-        return features @ self.prior.mean, variance
+        assert isinstance(prior, WeightPrior)
+        features = self.told.features
+        variance = np.einsum("ij,ij->i", features, features) / prior.precision
+        return features @ prior.mean, variance
 
-    def solve(self, sites: Sites, precisions: Array) -> Solution:
+    def solve(self, sites: Sites, prior: Prior) -> Solution:
         """See Solver."""
-        features, prior = self.evidence.features, self.prior.with_precisions(precisions)
-        inverse = equations.posterior_precision(features, sites[0] / 2, prior.precision)
+        assert isinstance(prior, WeightPrior)
+        features, precisions = self.told.features, prior.precisions
+        inverse = equations.posterior_precision(features, sites[0] / 2, precisions)
         pull = equations.evidence_pull(features, -sites[1])
-        covariance, log_determinant = _invert(inverse, len(features), precisions[0])
-        mean = equations.posterior_mean(covariance, prior.mean, prior.precision, pull)
-        mean = self._nonnegative(mean, inverse, prior.precision * prior.mean + pull)
+        covariance, log_determinant = _invert(inverse, len(features), prior.precision)
+        mean = equations.posterior_mean(covariance, prior.mean, precisions, pull)
+        mean = self._nonnegative(mean, inverse, precisions * prior.mean + pull)
         moments = equations.latent_moments(features, mean, covariance)
         divergence = equations.gaussian_divergence(
-            mean, covariance, log_determinant, prior.mean, prior.precision
+            mean, covariance, log_determinant, prior.mean, precisions
         )
-        n_determined = len(mean) - precisions * np.trace(covariance)
-        squared_norm = np.array([np.sum((mean - prior.mean) ** 2)])
+        n_determined = len(mean) - prior.precision * float(np.trace(covariance))
+        norm = float(np.sum((mean - prior.mean) ** 2))
+        slope = matrix.precision_slope(n_determined, norm, prior.precision)
         return Solution(
             moments[0],
             np.maximum(moments[1], 0.0),
             divergence,
-            lambda: (n_determined, squared_norm),
+            lambda: {"precision": slope},
             lambda: WeightPosterior(mean, covariance),
         )
 
     def _nonnegative(self, mean: Array, inverse: Array, pull: Array) -> Array:
-        if self.sign == "free" or (mean >= 0).all():
+        if (mean >= 0).all():
             return mean
         if self.sign == "clipped":
             return equations.clipped_mean(mean)
@@ -124,48 +125,50 @@ def _invert(inverse: Array, n_pairs: int, precision: float) -> tuple[Array, floa
         ) from error
 
 
-def matrix_solver(
-    evidence: Evidence, prior: MatrixPrior, *, with_places: bool
-) -> Solver:
-    """The solver of the smaller side: pairs, or entries of matrix and places."""
-    n_parameters = len(prior.parameter_mean)
-    if with_places:
-        n_parameters += len(np.unique(evidence.pairs)) * len(prior.centre)
-    if len(evidence.targets) <= n_parameters:
-        return PairSolver(evidence, prior, with_places)
-    return EntrySolver(evidence, prior, with_places)
+def matrix_solver(told: LabelledPairs, prior: MatrixPrior) -> Solver:
+    """The solver of the smaller side: pairs, or entries of the matrix.
+
+    Items off their features are known to the pairs' side only.
+    """
+    if prior.item_noise > 0 or len(told.targets) <= 2 + prior.n_entries:
+        return PairSolver(told, prior)
+    return EntrySolver(told, prior)
 
 
-@dataclass
 class PairSolver:
-    """The whole matrix in as many dimensions as there are pairs."""
+    """The whole matrix in as many dimensions as there are pairs.
 
-    evidence: Evidence
-    prior: MatrixPrior
-    with_places: bool = False  # whether items may lie off their features
+    The covariance of f before any answer has three parts: of the free matrix, of what
+    is fixed (threshold, scale and the shift of implied pairs), and of the items off
+    their features.
+    """
 
-    def __post_init__(self) -> None:
-        gaps = self.evidence.features
-        self._latent = self.prior.latent(gaps)
-        self._free = np.asarray(gaps @ gaps.T) ** 2
-        deviations = [self.prior.threshold[1], self.prior.scale[1]]
-        plain = np.column_stack([np.ones(len(gaps)), self.prior.squared_distance(gaps)])
-        self._plain = plain * deviations
-        self._fixed = self._plain @ self._plain.T
-        if self.with_places:
-            self._places = self.prior.place_covariance(gaps, self.evidence.pairs)
-        self._kept = np.empty(0), self._fixed
+    def __init__(self, told: LabelledPairs, prior: MatrixPrior) -> None:
+        self._pairs, self._implied = told.pairs, told.implied
+        self._gaps = prior.gaps(told.features)
+        self._distance = prior.relative_distance(self._gaps)
+        self._free = np.asarray(self._gaps @ self._gaps.T)
+        self._free *= self._free
+        self._items = (
+            prior.item_covariance(self._gaps, told.pairs)
+            if prior.item_noise > 0
+            else np.empty((0, 0))
+        )
+        self._kept: tuple[MatrixPrior | None, Array] = None, self._free
 
-    def start(self, precisions: Array) -> tuple[Array, Array]:
+    def start(self, prior: Prior) -> tuple[Array, Array]:
         """See Solver."""
-        return _first_moments(self.prior, self.evidence.features, precisions)
+        assert isinstance(prior, MatrixPrior)
+        variance = prior.variance(self._gaps) + prior.item_variance(self._gaps)
+        return prior.latent(self._gaps), variance + IMPLIED_SHIFT**2 * self._implied
 
-    def solve(self, sites: Sites, precisions: Array) -> Solution:
+    def solve(self, sites: Sites, prior: Prior) -> Solution:
         """See Solver."""
+        assert isinstance(prior, MatrixPrior)
         curvature, pull = sites
-        covariance = self._prior_covariance(precisions)
+        covariance, latent = self._covariance(prior), prior.latent(self._gaps)
         alpha, root, log_determinant = matrix.pair_posterior(
-            covariance, self._latent, curvature, pull
+            covariance, latent, curvature, pull
         )
         variance = matrix.pair_variance(covariance, curvature, root)
         moved = covariance @ alpha
@@ -174,110 +177,106 @@ class PairSolver:
         )
         half = np.sqrt(curvature)
         return Solution(
-            self._latent + moved,
+            latent + moved,
             variance,
             divergence,
-            lambda: self._determined(precisions, alpha, root, half),
-            lambda: self._posterior(precisions, alpha, root, half),
+            lambda: self._slopes(prior, alpha, root, half),
+            lambda: PairPosterior(
+                prior, alpha, self._gaps, root, half, self._pairs, self._implied
+            ),
         )
 
-    def _prior_covariance(self, precisions: Array) -> Array:
+    def _covariance(self, prior: MatrixPrior) -> Array:
         """Covariance of f over the pairs; kept, for most sweeps have the last one's."""
-        if not np.array_equal(precisions, self._kept[0]):
-            covariance = self._free / precisions[0]
-            covariance += self._fixed
-            if self.with_places:
-                covariance += self._places / precisions[1]
-            self._kept = precisions, covariance
+        if prior is not self._kept[0]:
+            plain = self._plain(prior)
+            covariance = self._free / prior.precision
+            covariance += plain @ plain.T
+            if prior.item_noise > 0:
+                covariance += prior.item_noise * self._items
+            self._kept = prior, covariance
         return self._kept[1]
 
-    def _determined(
-        self, precisions: Array, alpha: Array, root: Array, half: Array
-    ) -> tuple[Array, Array]:
-        """tr B^-1 W F W for each part F of the covariance; all four add up to B - I."""
-        known = root @ (half[:, None] * self._plain)
-        n_free = len(half) - float(np.vdot(root, root) + np.vdot(known, known))
-        free_norm = float(alpha @ self._free @ alpha) / precisions[0] ** 2
-        if not self.with_places:
-            return np.array([n_free]), np.array([free_norm])
-        inverse = np.asarray(root.T @ root)
-        inverse *= self._places
-        n_placed = float(half @ inverse @ half) / precisions[1]
-        norm = float(alpha @ self._places @ alpha) / precisions[1] ** 2
-        return np.array([n_free - n_placed, n_placed]), np.array([free_norm, norm])
+    def _plain(self, prior: MatrixPrior) -> Array:
+        """What threshold, scale and shift multiply, times their deviations."""
+        columns = [np.ones(len(self._gaps)), self._distance, self._implied]
+        deviations = np.r_[prior.fixed_deviations, IMPLIED_SHIFT]
+        return np.asarray(np.column_stack(columns) * deviations)
 
-    def _posterior(
-        self, precisions: Array, alpha: Array, root: Array, half: Array
-    ) -> MetricPosterior:
-        prior = self.prior.with_precisions(precisions)
-        gaps = self.evidence.features
-        free = (gaps * (alpha / prior.precision)[:, None]).T @ gaps
-        scale = prior.scale[1] ** 2 * (alpha @ prior.squared_distance(gaps))
-        threshold = -(prior.threshold[1] ** 2) * alpha.sum()
-        parameters = prior.parameter_mean
-        parameters[0] += threshold
-        parameters[1] += scale
-        parameters[2:] += matrix_entries(free)
-        return PairPosterior(prior, parameters, gaps, root, half, self.evidence.pairs)
+    def _slopes(
+        self, prior: MatrixPrior, alpha: Array, root: Array, half: Array
+    ) -> dict[str, float]:
+        """The traces of W B^-1 W F for each part F; together they are n - tr B^-1."""
+        known = root @ (half[:, None] * self._plain(prior))
+        fixed = np.einsum("ij,ij->j", known, known)
+        n_free = len(half) - float(np.vdot(root, root) + fixed.sum())
+        slopes = {}
+        if prior.item_noise > 0:
+            inverse = np.asarray(root.T @ root)
+            inverse *= self._items
+            determined = prior.item_noise * float(half @ inverse @ half)
+            form = prior.item_noise * float(alpha @ self._items @ alpha)
+            slopes["item_noise"] = matrix.part_slope(form, determined)
+            n_free -= determined
+        free_form = float(alpha @ self._free @ alpha) / prior.precision
+        slopes["precision"] = -matrix.part_slope(free_form, n_free)
+        moved = prior.fixed_deviations[1] ** 2 * float(alpha @ self._distance)
+        variance = prior.fixed_deviations[1] ** 2 * (1 - float(fixed[1]))
+        slopes["scale"] = matrix.scale_slope(
+            prior.scale + moved, variance, prior.scale, prior.fixed_deviations[1]
+        )
+        return slopes
 
 
-@dataclass
 class EntrySolver:
-    """The whole matrix in as many dimensions as it has entries, and items' places."""
+    """The whole matrix in as many dimensions as it has entries."""
 
-    evidence: Evidence
-    prior: MatrixPrior
-    with_places: bool = False  # whether items may lie off their features
+    def __init__(self, told: LabelledPairs, prior: MatrixPrior) -> None:
+        self._gaps, self._implied = prior.gaps(told.features), told.implied
+        # The shift of implied pairs is the last parameter, and nobody else's.
+        self._features = np.column_stack(
+            [parameter_features(prior, self._gaps), told.implied]
+        )
 
-    def __post_init__(self) -> None:
-        gaps = self.evidence.features
-        self._features = parameter_features(self.prior, gaps)
-        self._n_parameters = self._features.shape[1]
-        if self.with_places:
-            places = self.prior.place_features(gaps, self.evidence.pairs)
-            self._features = np.column_stack([self._features, places])
-
-    def start(self, precisions: Array) -> tuple[Array, Array]:
+    def start(self, prior: Prior) -> tuple[Array, Array]:
         """See Solver."""
-        return _first_moments(self.prior, self.evidence.features, precisions)
+        assert isinstance(prior, MatrixPrior)
+        variance = prior.variance(self._gaps) + IMPLIED_SHIFT**2 * self._implied
+        return prior.latent(self._gaps), variance
 
-    def solve(self, sites: Sites, precisions: Array) -> Solution:
+    def solve(self, sites: Sites, prior: Prior) -> Solution:
         """See Solver."""
-        prior, features = self.prior.with_precisions(precisions), self._features
-        n_parameters = self._n_parameters
-        n_places = features.shape[1] - n_parameters
-        mean = np.r_[prior.parameter_mean, np.zeros(n_places)]
-        firmness = np.r_[
-            1 / prior.parameter_variance, np.full(n_places, precisions[-1])
-        ]
-        inverse = equations.posterior_precision(features, sites[0] / 2, firmness)
+        assert isinstance(prior, MatrixPrior)
+        features, mean = self._features, np.r_[prior.parameter_mean, 0.0]
+        precisions = 1 / np.r_[prior.parameter_variance, IMPLIED_SHIFT**2]
+        inverse = equations.posterior_precision(features, sites[0] / 2, precisions)
         pull = equations.evidence_pull(features, -sites[1])
-        covariance, log_determinant = _invert(inverse, len(features), precisions[0])
-        parameters = equations.posterior_mean(covariance, mean, firmness, pull)
+        covariance, log_determinant = _invert(inverse, len(features), prior.precision)
+        parameters = equations.posterior_mean(covariance, mean, precisions, pull)
         moments = equations.latent_moments(features, parameters, covariance)
         divergence = equations.gaussian_divergence(
-            parameters, covariance, log_determinant, mean, firmness
+            parameters, covariance, log_determinant, mean, precisions
         )
-        # Threshold and scale come first, under no precision that is searched for.
-        starts = [2, n_parameters][: len(precisions)]
-        left = np.add.reduceat(np.diag(covariance) * firmness, starts)
-        counts = np.add.reduceat(np.ones(len(mean)), starts)
-        norms = np.add.reduceat(parameters**2, starts)
-        kept = slice(0, n_parameters)
         return Solution(
             moments[0],
             np.maximum(moments[1], 0.0),
             divergence,
-            lambda: (counts - left, norms),
-            lambda: EntryPosterior(
-                prior, parameters[kept], covariance[kept, kept].copy()
-            ),
+            lambda: _entry_slopes(prior, parameters[:-1], np.diag(covariance)[:-1]),
+            lambda: EntryPosterior(prior, parameters[:-1], covariance[:-1, :-1]),
         )
 
 
-def _first_moments(
-    prior: MatrixPrior, gaps: Array, precisions: Array
-) -> tuple[Array, Array]:
-    prior = prior.with_precisions(precisions)
-    variance = prior.variance(gaps, with_threshold=True) + prior.place_variance(gaps)
-    return prior.latent(gaps), variance
+def _entry_slopes(
+    prior: MatrixPrior, parameters: Array, variance: Array
+) -> dict[str, float]:
+    free, norm = variance[2:], float(parameters[2:] @ parameters[2:])
+    n_determined = len(free) - prior.precision * float(free.sum())
+    return {
+        "precision": matrix.precision_slope(n_determined, norm, prior.precision),
+        "scale": matrix.scale_slope(
+            float(parameters[1]),
+            float(variance[1]),
+            prior.scale,
+            prior.fixed_deviations[1],
+        ),
+    }

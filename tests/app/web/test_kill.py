@@ -39,7 +39,8 @@ class Browser(threading.Thread):
     def run(self):
         base = self.address.split("/?")[0]
         try:
-            with httpx.Client(base_url=base, headers={"origin": base}) as client:
+            given = {"base_url": base, "headers": {"origin": base}, "timeout": 300}
+            with httpx.Client(**given) as client:
                 client.get(self.address)
                 self.first = client.get("/api/question").json()["question"]
                 self.shown = self.first
@@ -62,10 +63,15 @@ class Browser(threading.Thread):
 
 
 def wait_for(holds):
-    """Wait until something holds, for ten seconds at most."""
-    deadline = time.monotonic() + 10
+    """Wait until something holds; a machine may be slow, but not for ever."""
+    deadline = time.monotonic() + 300
     while not holds() and time.monotonic() < deadline:
         time.sleep(0.002)
+
+
+def has_answered(browser):
+    """Whether an answer was acknowledged, or none will be."""
+    return browser.acknowledged or not browser.is_alive()
 
 
 def stored(path):
@@ -104,6 +110,8 @@ def test_killed_at_any_moment_every_acknowledged_answer_is_there(tmp_path, first
             browser.start()
         if kill % 4:  # let the answers begin; else any moment from the very start
             wait_for(lambda browsers=browsers: all(b.first for b in browsers))
+        if kill % 4 == 3:  # one answer at least, however slow the machine
+            wait_for(lambda browsers=browsers: any(map(has_answered, browsers)))
         time.sleep(rng.uniform(0.0, 0.3))
         process.kill()
         process.join()
@@ -128,4 +136,4 @@ def test_killed_at_any_moment_every_acknowledged_answer_is_there(tmp_path, first
         assert set(acknowledged) <= set(in_file)
         assert len({question for question, _ in in_file}) == len(in_file)
 
-    assert n_acknowledged > 20  # the kills hit a server at work, on a busy machine too
+    assert n_acknowledged > 20  # the kills hit a server at work

@@ -39,7 +39,6 @@ def test_no_request_leads_to_a_500(server):
 
             @hypothesis.settings(
                 max_examples=10,
-                deadline=None,
                 derandomize=True,
                 database=None,
                 suppress_health_check=list(hypothesis.HealthCheck),

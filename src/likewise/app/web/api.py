@@ -158,13 +158,13 @@ def get_project(desk: DeskHere) -> ProjectView:
 
 @router.get("/progress")
 def get_progress(desk: DeskHere) -> Progress:
-    """Give counts, estimated accuracy and the stop signal."""
+    """Give counts, how good the metric probably is, and the stop signal."""
     return desk.insight.progress()
 
 
 @router.get("/curve")
 def get_curve(desk: DeskHere) -> list[Estimate]:
-    """Give the estimated accuracy after so many answers."""
+    """Give the share of good neighbours after so many answers."""
     return desk.insight.curve()
 
 

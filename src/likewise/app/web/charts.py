@@ -24,7 +24,7 @@ class CurveChart:
 
 
 def curve_chart(points: Sequence[Estimate]) -> CurveChart | None:
-    """Draw estimated accuracy over answers; None while there is nothing to draw."""
+    """Draw the share of good neighbours; None while there is nothing to draw."""
     if not points:
         return None
     most = max(10, points[-1].n_answers)
@@ -38,7 +38,7 @@ def curve_chart(points: Sequence[Estimate]) -> CurveChart | None:
         height = HEIGHT - TOP - BOTTOM
         return round(TOP + height * (1 - (share - floor) / (1 - floor)), 1)
 
-    line = [(across(point.n_answers), up(point.accuracy)) for point in points]
+    line = [(across(point.n_answers), up(point.neighbours)) for point in points]
     upper = [(across(point.n_answers), up(point.high)) for point in points]
     lower = [(across(point.n_answers), up(point.low)) for point in points]
     last = points[-1]
@@ -53,8 +53,8 @@ def curve_chart(points: Sequence[Estimate]) -> CurveChart | None:
         ],
         steps=[(across(most * k / 4), f"{most * k / 4:g}") for k in (0, 2, 4)],
         words=(
-            f"Estimated accuracy after {last.n_answers} answers: {last.accuracy:.0%}, "
-            f"between {last.low:.0%} and {last.high:.0%}."
+            f"After {last.n_answers} answers {last.neighbours:.0%} of nearest "
+            f"neighbours are the same, between {last.low:.0%} and {last.high:.0%}."
         ),
     )
 

@@ -1,0 +1,62 @@
+"""What was predicted before it was answered, and what came true."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from likewise.model.calibration import Calibration, learn_calibration
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
+
+# Answers of a person from which on they may be said to look random.
+ENOUGH_ANSWERS = 40
+# Nats that a correction gains by chance, having one number more than a bare share.
+BY_CHANCE = 1.0
+
+
+@dataclass(frozen=True)
+class Record:
+    """Predictions made before the answers, and the answers, "unsure" aside."""
+
+    pairs: Pairs  # (n_answers, 2)
+    said: Array  # (n_answers,): P(same) by the answers before
+    labels: NDArray[np.int8]  # (n_answers,): +1 or -1
+    annotators: list[str | None]
+
+    def __len__(self) -> int:
+        return len(self.said)
+
+    @property
+    def is_same(self) -> Array:
+        """1 for answers "same", 0 for "different"."""
+        return (self.labels > 0).astype(float)
+
+    def calibration(self) -> Calibration:
+        """What the answers make of the predictions."""
+        return learn_calibration(self.said, self.is_same)
+
+
+def random_annotators(record: Record) -> list[str | None]:
+    """Whose answers are predicted no better than by how often they say "same".
+
+    Either they are random, or the items' features do not show what they mean.
+    """
+    is_same = record.is_same
+    corrected = record.calibration().correct(record.said)
+    found = []
+    for who in dict.fromkeys(record.annotators):
+        theirs = np.array([each == who for each in record.annotators])
+        share = (is_same[theirs].sum() + 1) / (theirs.sum() + 2)
+        gain = _log_likelihood(is_same[theirs], corrected[theirs]) - _log_likelihood(
+            is_same[theirs], np.full(int(theirs.sum()), share)
+        )
+        if theirs.sum() >= ENOUGH_ANSWERS and gain <= BY_CHANCE:
+            found.append(who)
+    return found
+
+
+def _log_likelihood(is_same: Array, p_same: Array) -> float:
+    return float(np.sum(xlogy(is_same, p_same) + xlogy(1 - is_same, 1 - p_same)))

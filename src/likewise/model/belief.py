@@ -1,0 +1,162 @@
+"""The weighted mixture of what several priors have learned: what everybody asks.
+
+A belief answers for its members as one: P(same) is the weighted mean of theirs, the
+mean metric the weighted mean of their matrices. Frozen: more answers give a new one.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.model import equations, matrix
+from likewise.model.posterior import MetricPosterior, Moments
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One prior with its posterior and its weight in the belief."""
+
+    name: str
+    weight: float
+    posterior: MetricPosterior
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What is believed of the metric, by all priors that the answers leave likely.
+
+    `features` is what the basis gives for pairs. With `pairs`, the numbers of their
+    items, a belief knows the items that were asked about; without, they are new.
+    """
+
+    members: tuple[Member, ...]  # heaviest first
+    pairs: Pairs | None = None  # of the features it will be asked about, if known
+
+    def knowing(self, pairs: Pairs) -> Self:
+        """The same belief, for features of these pairs of known items."""
+        return replace(self, pairs=pairs)
+
+    @property
+    def weights(self) -> Array:
+        """Of the members; they add up to 1."""
+        return np.array([member.weight for member in self.members])
+
+    @property
+    def threshold(self) -> float:
+        """Squared distance, at the mean metric, where P(same) is 1/2."""
+        return float(self.weights @ [each.posterior.threshold for each in self.members])
+
+    @property
+    def width(self) -> int:
+        """Numbers that a prediction holds for each pair."""
+        return max(each.posterior.width for each in self.members)
+
+    def latent(self, features: Array, pairs: Pairs | None = None) -> Moments:
+        """Mean and variance of f for each member and pair, (n_members, n_pairs)."""
+        pairs = self.pairs if pairs is None else pairs
+        moments = [each.posterior.latent(features, pairs) for each in self.members]
+        means, variances = zip(*moments, strict=True)
+        return np.array(means), np.array(variances)
+
+    def latent_mean(self, features: Array, pairs: Pairs | None = None) -> Array:
+        """Mean of f for each member and pair, (n_members, n_pairs)."""
+        pairs = self.pairs if pairs is None else pairs
+        return np.array(
+            [each.posterior.latent_mean(features, pairs) for each in self.members]
+        )
+
+    def probability_same(self, features: Array, pairs: Pairs | None = None) -> Array:
+        """P(same) of each pair, doubt about members and metric included."""
+        return self._mix(matrix.predictive_probability(*self.latent(features, pairs)))
+
+    def mean_probability(self, features: Array, pairs: Pairs | None = None) -> Array:
+        """P(same) of each pair by the members' mean metrics: (13)."""
+        return self._mix(equations.mean_probability(self.latent_mean(features, pairs)))
+
+    def laplace_probability(self, features: Array) -> Array:
+        """P(same) of each pair by Laplace's approximation: (14) to (16)."""
+        return self._mix(
+            np.array([_laplace(each.posterior, features) for each in self.members])
+        )
+
+    def information(self, features: Array, pairs: Pairs | None = None) -> Array:
+        """What the answer to each pair should tell of members and metric, in nats."""
+        moments = self.latent(features, pairs)
+        p_same = self._mix(matrix.predictive_probability(*moments))
+        left = self._mix(matrix.expected_entropy(*moments))
+        return np.maximum(equations.label_entropy(p_same) - left, 0.0)
+
+    def probability_deviation(
+        self, features: Array, pairs: Pairs | None = None
+    ) -> Array:
+        """Standard deviation of P(same) over members and metric, for each pair."""
+        moments = self.latent(features, pairs)
+        p_same = self._mix(matrix.predictive_probability(*moments))
+        # E p - E p^2 is <sigma'(f)>.
+        slopes = [
+            matrix.expected_softplus(mean, variance)[2]
+            for mean, variance in zip(*moments, strict=True)
+        ]
+        slope = self._mix(np.array(slopes))
+        return np.sqrt(np.maximum(p_same * (1 - p_same) - slope, 0.0))
+
+    def squared_distance(self, features: Array) -> Moments:
+        """Mean and variance of the squared distance, for each pair."""
+        moments = [each.posterior.squared_distance(features) for each in self.members]
+        means = np.array([mean for mean, _ in moments])
+        mean = self._mix(means)
+        within = self._mix(np.array([variance for _, variance in moments]))
+        return mean, within + self._mix((means - mean) ** 2)
+
+    def mean_matrix(self) -> Array:
+        """The weighted mean of the members' matrices, in the basis' coordinates."""
+        matrices = [each.posterior.mean_matrix() for each in self.members]
+        return np.asarray(np.tensordot(self.weights, np.array(matrices), axes=1))
+
+    def root(self) -> Array:
+        """L with L'L the mean metric, in the basis' coordinates, heaviest row first.
+
+        Negative eigenvalues, which no distance can have, count as zero and are left
+        out.
+        """
+        values, vectors = np.linalg.eigh(self.mean_matrix())
+        kept = max(1, int(np.sum(values > 1e-12 * np.abs(values).max())))
+        values, vectors = values[::-1][:kept], vectors[:, ::-1][:, :kept]
+        return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+
+    @property
+    def mean(self) -> Array:
+        """Posterior means of threshold and weights, (1 + n_weights,)."""
+        return self._mix(np.array([each.posterior.mean for each in self.members]))
+
+    @property
+    def covariance(self) -> Array:
+        """Posterior covariance of threshold and weights."""
+        gaps = np.array([each.posterior.mean for each in self.members]) - self.mean
+        between = (gaps * self.weights[:, None]).T @ gaps
+        within = [each.weight * each.posterior.covariance for each in self.members]
+        return np.asarray(between + sum(within))
+
+    def sample(self, n_samples: int, rng: np.random.RandomState) -> Array:
+        """Draw thresholds and weights, shape (n_samples, 1 + n_weights)."""
+        counts = rng.multinomial(n_samples, self.weights / self.weights.sum())
+        draws = [
+            each.posterior.sample(int(n_drawn), rng)
+            for each, n_drawn in zip(self.members, counts, strict=True)
+            if n_drawn
+        ]
+        return np.concatenate(draws)[rng.permutation(n_samples)]
+
+    def _mix(self, values: Array) -> Array:
+        """The weighted mean over members, along the first axis."""
+        return np.asarray(np.tensordot(self.weights, values, axes=1))
+
+
+def _laplace(posterior: MetricPosterior, features: Array) -> Array:
+    plus, minus = posterior.laplace_latent(features)
+    return equations.laplace_probability(*posterior.latent(features), plus, minus)
