@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from PIL import Image
 from pyarrow import parquet
 
@@ -39,31 +39,6 @@ def test_rows_become_items_with_their_cells(tmp_path, table):
         assert store.item_names() == ["a", "b", "c", "d"]
         assert store.item(1).fields == {"height": "2.5", "colour": "blue", "note": "x"}
         assert store.item(2).fields["height"] == ""
-
-
-def test_numbers_are_scaled_and_categories_one_hot(table):
-    """By hand: an empty number takes the mean, an empty category is one of its own."""
-    columns = tables.read_columns(table)
-    del columns["id"]
-
-    X, names = tables.encode_columns(columns)
-
-    assert names == ["height", "colour", "colour", "note", "note"]
-    height = np.array([1.5, 2.5, 2.0, 2.0])
-    scaled = (height - height.mean()) / height.std()
-    one_hot = [[0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1], [0, 1, 1, 0]]
-    assert_allclose(X, np.column_stack([scaled, one_hot]))
-
-
-def test_long_texts_are_compared_by_their_letters(rng):
-    """A misspelt name lies nearest to the right one."""
-    words = ["".join(rng.choice(list("abcdefgh"), 12)) for _ in range(60)]
-    names = words + [words[7][:5] + "x" + words[7][6:]]
-
-    X, _ = tables.encode_columns({"name": names})
-
-    squared = ((X - X[-1]) ** 2).sum(axis=1)
-    assert squared[:-1].argmin() == 7
 
 
 @pytest.mark.parametrize(

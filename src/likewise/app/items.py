@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from likewise import InputError
 from likewise.app.records import Medium
-from likewise.app.sounds import read_sound
 from likewise.app.writer import Writer
 from likewise.features import paper
+from likewise.features.sounds import read_sound
 
 Array = NDArray[np.float64]
 Progress = Callable[[Iterable[Any], int], Iterable[Any]]

@@ -19,13 +19,7 @@ from likewise.app.items import (
 from likewise.app.records import Medium
 from likewise.app.writer import Writer
 from likewise.errors import MissingExtraError
-
-Columns = dict[str, list[Any]]
-
-# A column of text with more different values than this is compared by its letters.
-MAX_CATEGORIES = 40
-# Numbers that stand for such a column.
-TEXT_SIZE = 24
+from likewise.features.tables import Columns, encode_columns, is_number
 
 
 def read_columns(path: Path) -> Columns:
@@ -66,90 +60,6 @@ def from_table(path: Path, writer: Writer, *, id_column: str | None = None) -> B
     for number, name in enumerate(names):
         writer.add(name, fields={key: _cell(used[key][number]) for key in used})
     return Built("row", vectors, feature_names=feature_names)
-
-
-def encode_columns(columns: Columns) -> tuple[NDArray[np.float64], list[str]]:
-    """Columns as numbers: scaled, one-hot, or by the letters of long texts.
-
-    Also gives, for each number, the column that it stands for.
-    """
-    from sklearn.compose import ColumnTransformer
-
-    parts, data, used = [], [], []
-    for name, cells in columns.items():
-        values = [None if cell is None else str(cell) for cell in cells]
-        if not any(value is not None for value in values):
-            continue
-        data.append(np.array(values, dtype=object))
-        parts.append((f"{len(data)} {name}", _encoder(values), [len(data) - 1]))
-        used.append(name)
-    if not parts:
-        raise InputError("The table has no cell to compare.")
-    encoder = ColumnTransformer(parts, sparse_threshold=0)
-    vectors = np.asarray(encoder.fit_transform(np.column_stack(data)), dtype=float)
-    if not vectors.any():
-        raise InputError("All rows of the table are equal: there is nothing to learn.")
-    places = [encoder.output_indices_[part[0]] for part in parts]
-    widths = [place.stop - place.start for place in places]
-    return vectors, [
-        name for name, n in zip(used, widths, strict=True) for _ in range(n)
-    ]
-
-
-def _encoder(values: list[str | None]) -> Any:
-    """The scikit-learn steps that suit the cells of one column."""
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import (
-        FunctionTransformer,
-        OneHotEncoder,
-        StandardScaler,
-    )
-
-    present = [value for value in values if value is not None]
-    if all(_is_number(value) for value in present):
-        return make_pipeline(
-            FunctionTransformer(_to_numbers), SimpleImputer(), StandardScaler()
-        )
-    if len(set(present)) <= MAX_CATEGORIES:
-        return make_pipeline(
-            FunctionTransformer(_fill_empty), OneHotEncoder(sparse_output=False)
-        )
-    return make_pipeline(
-        FunctionTransformer(_by_letters), StandardScaler(with_std=False)
-    )
-
-
-def _is_number(value: str) -> bool:
-    try:
-        return bool(np.isfinite(float(value)))
-    except ValueError:
-        return False
-
-
-def _to_numbers(cells: NDArray[Any]) -> NDArray[np.float64]:
-    return np.array([[np.nan if cell is None else float(cell)] for (cell,) in cells])
-
-
-def _fill_empty(cells: NDArray[Any]) -> NDArray[Any]:
-    return np.array([["" if cell is None else cell] for (cell,) in cells], dtype=object)
-
-
-def _by_letters(cells: NDArray[Any]) -> NDArray[np.float64]:
-    """Two and three letters in a row, counted, in a few numbers of length 1."""
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    texts = ["" if cell is None else str(cell).lower() for (cell,) in cells]
-    counts = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3)).fit_transform(
-        texts
-    )
-    size = min(TEXT_SIZE, counts.shape[1] - 1)
-    if size < 1:
-        return np.asarray(counts.toarray())
-    # The start vector of the solver is fixed: the same table gives the same numbers.
-    solver = TruncatedSVD(size, algorithm="arpack", random_state=len(texts))
-    return np.asarray(solver.fit_transform(counts))
 
 
 def from_vectors(
@@ -260,7 +170,7 @@ def _matrix(columns: Columns, path: Path) -> NDArray[Any]:
     numbers = [
         [float(cell) for cell in cells]
         for cells in columns.values()
-        if all(cell is not None and _is_number(str(cell)) for cell in cells)
+        if all(cell is not None and is_number(str(cell)) for cell in cells)
     ]
     if not numbers:
         raise InputError(

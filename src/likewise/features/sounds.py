@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import InputError
+from likewise.errors import InputError
 
 Array = NDArray[np.float64]
 
