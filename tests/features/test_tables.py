@@ -23,7 +23,7 @@ def test_numbers_are_scaled_and_categories_one_hot():
     assert_allclose(X, np.column_stack([scaled, one_hot]))
 
 
-def test_long_texts_are_compared_by_their_letters(rng):
+def test_misspelt_names_are_near(rng):
     """A misspelt name lies nearest to the right one."""
     words = ["".join(rng.choice(list("abcdefgh"), 12)) for _ in range(60)]
     names = words + [words[7][:5] + "x" + words[7][6:]]

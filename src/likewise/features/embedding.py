@@ -44,6 +44,8 @@ class Embedding:
     # its own, is standardised, and may have a name.
     is_direction: bool = True
     feature_names: tuple[str, ...] = ()
+    # Whether a vector depends on the other items, so that all must be given at once.
+    is_whole: bool = False
 
     def __call__(self, items: Sequence[Any]) -> Array:
         """Vectors of the items, shape (n_items, n_features)."""
@@ -103,7 +105,7 @@ def embed_items(
     embedding = as_embedding(features)
     blocks: list[Array] = []
     n_done = 0
-    for batch in batches(items, BATCH):
+    for batch in batches(items, len(items) if embedding.is_whole else BATCH):
         blocks.append(embedding(batch))
         n_done += len(batch)
         if progress is not None:

@@ -1,4 +1,4 @@
-"""Columns of a table as numbers: scaled, one-hot, or by the letters of long texts."""
+"""Columns of a table as numbers: scaled, one-hot, or texts by letters and meaning."""
 
 from typing import Any
 
@@ -6,17 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InputError
+from likewise.features.projection import fit_projection
+from likewise.features.texts import text_vectors
 
 Columns = dict[str, list[Any]]
 
-# A column of text with more different values than this is compared by its letters.
+# A column with more different values than this is compared as texts.
 MAX_CATEGORIES = 40
-# Numbers that stand for such a column.
-TEXT_SIZE = 24
+# The most numbers that stand for such a column.
+TEXT_SIZE = 48
 
 
 def encode_columns(columns: Columns) -> tuple[NDArray[np.float64], list[str]]:
-    """Columns as numbers: scaled, one-hot, or by the letters of long texts.
+    """Columns as numbers: scaled, one-hot, or texts by letters and meaning.
 
     Also gives, for each number, the column that it stands for.
     """
@@ -62,9 +64,7 @@ def _encoder(values: list[str | None]) -> Any:
         return make_pipeline(
             FunctionTransformer(_fill_empty), OneHotEncoder(sparse_output=False)
         )
-    return make_pipeline(
-        FunctionTransformer(_by_letters), StandardScaler(with_std=False)
-    )
+    return make_pipeline(FunctionTransformer(_by_text), StandardScaler(with_std=False))
 
 
 def is_number(value: str) -> bool:
@@ -83,18 +83,7 @@ def _fill_empty(cells: NDArray[Any]) -> NDArray[Any]:
     return np.array([["" if cell is None else cell] for (cell,) in cells], dtype=object)
 
 
-def _by_letters(cells: NDArray[Any]) -> NDArray[np.float64]:
-    """Two and three letters in a row, counted, in a few numbers of length 1."""
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    texts = ["" if cell is None else str(cell).lower() for (cell,) in cells]
-    counts = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3)).fit_transform(
-        texts
-    )
-    size = min(TEXT_SIZE, counts.shape[1] - 1)
-    if size < 1:
-        return np.asarray(counts.toarray())
-    # The start vector of the solver is fixed: the same table gives the same numbers.
-    solver = TruncatedSVD(size, algorithm="arpack", random_state=len(texts))
-    return np.asarray(solver.fit_transform(counts))
+def _by_text(cells: NDArray[Any]) -> NDArray[np.float64]:
+    """Letters and meanings of each cell, in a few numbers of length about 1."""
+    vectors = text_vectors(["" if cell is None else str(cell) for (cell,) in cells])
+    return fit_projection(vectors, most=TEXT_SIZE)(vectors)
