@@ -32,6 +32,7 @@ COMMANDS = {
         "The paper's tables and figures, against the tools in use today.",
     ),
     "new": ("likewise.app.cli", "app", "Make a project file from your items."),
+    "add": ("likewise.app.cli_items", "app", "Add further items to a project."),
     "label": ("likewise.app.cli", "app", "Open the labelling page of a project."),
     "ask": ("likewise.app.cli", "app", "Print the open question of a project."),
     "answer": ("likewise.app.cli", "app", "Answer the open question."),

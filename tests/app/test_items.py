@@ -1,16 +1,23 @@
 """From files to items: pictures, sounds, digits."""
 
 import io
+import os
+from functools import partial
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 from likewise import InputError
 from likewise.app import items
 from likewise.app.store import Store
 from likewise.app.writer import Writer
+from likewise.features import sounds
+from likewise.features.choosing import of_paper
+from likewise.features.embedding import Embedding, as_embedding
+from likewise.features.pictures import square_pixels
+from tests.features.test_reading import bomb
 from tests.features.test_sounds import tone
 
 
@@ -19,18 +26,29 @@ def plainly(things, n_things):
     return things
 
 
-def build(path, make, *arguments):
+def build(path, make, folder, features):
     """Make a project; gives what was built and the open store."""
     with Writer(path) as writer:
-        built = make(*arguments, writer, plainly)
+        built = make(folder, writer, plainly, features)
         settings = {"kind": built.kind, "seed": 1, "acquisition": "entropy"}
-        writer.finish(built.vectors, settings)
+        settings["features"] = built.features
+        writer.finish(built.vectors, settings, built.projection)
     return built, Store.open(path)
+
+
+def colours(pictures):
+    """A small embedding: the mean colour of each picture."""
+    return [np.asarray(picture).mean(axis=(0, 1)) for picture in pictures]
+
+
+COLOURS = as_embedding(colours)
 
 
 def test_pictures_become_items_and_broken_files_are_listed(tmp_path, picture_folder):
     """Thirty good ones in natural order; three skipped, each with its reason."""
-    built, store = build(tmp_path / "p.likewise", items.from_images, picture_folder)
+    built, store = build(
+        tmp_path / "p.likewise", items.from_images, picture_folder, COLOURS
+    )
 
     names = store.item_names()
     assert len(names) == 30
@@ -46,7 +64,9 @@ def test_features_of_pictures_are_standardised_and_tell_colours_apart(
     tmp_path, picture_folder
 ):
     """Mean 0, deviation 1; the nearest picture has the same colour."""
-    built, store = build(tmp_path / "p.likewise", items.from_images, picture_folder)
+    built, store = build(
+        tmp_path / "p.likewise", items.from_images, picture_folder, of_paper()
+    )
     X, names = built.vectors, store.item_names()
     colour = X[:, :9]  # edges and textures are noise here
     squared = ((colour[:, None] - colour) ** 2).sum(axis=2) + 1e9 * np.eye(len(X))
@@ -77,26 +97,27 @@ def test_many_pictures_are_read_on_all_cores_in_order(tmp_path, picture_folder):
     paths = items.find_files(picture_folder, items.PICTURES)
     assert len(paths) >= items.MIN_PARALLEL
 
-    parallel = list(items._read_all(items.read_picture, paths))
+    calls = [partial(items.read_picture, path, square_pixels) for path in paths]
+    parallel = list(items.call_all(calls))
 
-    plain = [items.read_picture(path) for path in paths]
+    plain = [items.read_picture(path, square_pixels) for path in paths]
     assert [one.path for one in parallel] == paths
     for one, other in zip(parallel, plain, strict=True):
         assert one.problem == other.problem
-        if other.features is not None:
-            assert_allclose(one.features, other.features)
+        if not other.problem:
+            assert_array_equal(one.prepared, other.prepared)
 
 
 def test_an_empty_folder_is_an_error(tmp_path):
     """The folder and the kinds of files are named."""
     with pytest.raises(InputError, match="No picture was found in .*png"):
-        build(tmp_path / "p.likewise", items.from_images, tmp_path)
+        build(tmp_path / "p.likewise", items.from_images, tmp_path, COLOURS)
 
 
 def test_a_missing_folder_is_an_error(tmp_path):
     """By its name."""
     with pytest.raises(InputError, match="There is no folder .*nowhere"):
-        build(tmp_path / "p.likewise", items.from_images, tmp_path / "nowhere")
+        build(tmp_path / "p.likewise", items.from_images, tmp_path / "nowhere", COLOURS)
 
 
 def test_one_picture_is_not_enough(tmp_path):
@@ -105,7 +126,7 @@ def test_one_picture_is_not_enough(tmp_path):
     (tmp_path / "b.png").write_bytes(b"no")
 
     with pytest.raises(InputError, match="at least two items. .* gave 1 and 1 broken"):
-        build(tmp_path / "p.likewise", items.from_images, tmp_path)
+        build(tmp_path / "p.likewise", items.from_images, tmp_path, COLOURS)
 
 
 def test_names_that_are_not_text_are_kept_apart(tmp_path):
@@ -116,7 +137,7 @@ def test_names_that_are_not_text_are_kept_apart(tmp_path):
         ) as file:
             Image.new("RGB", (9, 9), (number * 200, 0, 0)).save(file, "PNG")
 
-    _, store = build(tmp_path / "p.likewise", items.from_images, tmp_path)
+    _, store = build(tmp_path / "p.likewise", items.from_images, tmp_path, COLOURS)
 
     assert store.item_names() == ["\ufffd.png", "\ufffd.png (2)"]
     store.close()
@@ -152,7 +173,9 @@ def test_sounds_become_items_that_can_be_played(tmp_path):
         (tmp_path / f"{number}.wav").write_bytes(tone(frequency))
     (tmp_path / "bad.wav").write_bytes(b"no")
 
-    built, store = build(tmp_path / "s.likewise", items.from_audio, tmp_path)
+    built, store = build(
+        tmp_path / "s.likewise", items.from_audio, tmp_path, sounds.builtin()
+    )
 
     assert store.item_names() == ["0.wav", "1.wav", "2.wav"]
     assert [name for name, _ in built.skipped] == ["bad.wav"]
@@ -160,3 +183,143 @@ def test_sounds_become_items_that_can_be_played(tmp_path):
     near = ((built.vectors - built.vectors[0]) ** 2).sum(axis=1)
     assert near[1] < near[2]
     store.close()
+
+
+def test_the_model_is_given_principal_components_of_directions(
+    tmp_path, picture_folder
+):
+    """Three colours of length 1 lie near a plane: two numbers keep 95%."""
+    built, store = build(
+        tmp_path / "p.likewise", items.from_images, picture_folder, COLOURS
+    )
+
+    assert built.vectors.shape == (30, 2)
+    kept = store.settings()["features"]
+    assert (kept["n_numbers"], kept["n_components"]) == (3, 2)
+    assert 0.95 <= kept["share"] <= 1
+    assert_allclose(built.vectors.mean(axis=0), 0, atol=1e-9)
+    assert_allclose(
+        store.projection().components, built.projection.components, rtol=1e-6
+    )
+    store.close()
+
+
+def test_hostile_files_are_skipped_and_listed(tmp_path):
+    """A pipe, a device, a bomb, a text and a cut picture beside two good ones."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number, colour in enumerate(["red", "blue"]):
+        Image.new("RGB", (30, 20), colour).save(folder / f"{number}.png")
+    os.mkfifo(folder / "pipe.jpg")
+    (folder / "device.png").symlink_to("/dev/zero")
+    (folder / "bomb.png").write_bytes(bomb(40_000, 40_000))
+    (folder / "text.gif").write_text("hello")
+    (folder / "cut.png").write_bytes((folder / "0.png").read_bytes()[:60])
+
+    built, store = build(tmp_path / "p.likewise", items.from_images, folder, COLOURS)
+
+    assert store.item_names() == ["0.png", "1.png"]
+    reasons = dict(built.skipped)
+    assert reasons["pipe.jpg"] == reasons["device.png"] == "not a regular file"
+    assert reasons["bomb.png"] == "too many pixels"
+    assert reasons["text.gif"] == "not a picture, or damaged"
+    assert reasons["cut.png"].startswith("cannot be read")
+    store.close()
+
+
+class Stops:
+    """An embedding that is interrupted in its third batch; counts what it embeds."""
+
+    def __init__(self, n_batches):
+        self.n_batches, self.n_embedded = n_batches, 0
+
+    def __call__(self, pictures):
+        if self.n_batches == 0:
+            raise KeyboardInterrupt
+        self.n_batches -= 1
+        self.n_embedded += len(pictures)
+        return colours(pictures)
+
+
+def many_pictures(folder, n_pictures):
+    for number in range(n_pictures):
+        colour = (number, 255 - number, 2 * number)
+        Image.new("RGB", (16, 16), colour).save(folder / f"{number}.png")
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
+    """Vectors of whole batches are kept, and the result is that of one run."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    many_pictures(folder, 100)
+    first, second, whole = Stops(2), Stops(9), Stops(9)
+    with pytest.raises(KeyboardInterrupt):
+        build(tmp_path / "p.likewise", items.from_images, folder, named(first))
+    assert not (tmp_path / "p.likewise").exists()
+
+    built, store = build(
+        tmp_path / "p.likewise", items.from_images, folder, named(second)
+    )
+
+    assert (first.n_embedded, second.n_embedded) == (64, 36)
+    store.close()
+    other, store = build(
+        tmp_path / "q.likewise", items.from_images, folder, named(whole)
+    )
+    assert_array_equal(built.vectors, other.vectors)
+    store.close()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"folder", "p.likewise", "q.likewise"}
+
+
+def named(call):
+    return Embedding("stops", "1", "none", call)
+
+
+def test_vectors_of_another_model_are_not_taken_up(tmp_path):
+    """Nor those of a file that changed meanwhile."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    many_pictures(folder, 64)
+    with pytest.raises(KeyboardInterrupt):
+        build(tmp_path / "p.likewise", items.from_images, folder, named(Stops(1)))
+    Image.new("RGB", (9, 9), "red").save(folder / "3.png")
+    again, other = Stops(9), Stops(9)
+    part = tmp_path / "p.likewise.vectors"
+    kept = part.read_bytes()
+
+    build(tmp_path / "p.likewise", items.from_images, folder, named(again))[1].close()
+    part.with_name("q.likewise.vectors").write_bytes(kept)
+    embedding = Embedding("stops", "2", "none", other)
+    build(tmp_path / "q.likewise", items.from_images, folder, embedding)[1].close()
+
+    assert (again.n_embedded, other.n_embedded) == (33, 64)
+
+
+def test_given_vectors_take_the_place_of_an_embedding(tmp_path, picture_folder):
+    """One a file, in the order of the files; those of broken files are left out."""
+    paths = items.find_files(picture_folder, items.PICTURES)
+    given = np.random.RandomState(0).normal(size=(len(paths), 4))
+
+    built, store = build(
+        *(tmp_path / "p.likewise", items.from_images, picture_folder),
+        items.Ready("v.npy", "1", given),
+    )
+
+    used = [str(path.relative_to(picture_folder)) for path in paths]
+    rows = [used.index(name) for name in store.item_names()]
+    expected = given[rows] / np.linalg.norm(given[rows], axis=1, keepdims=True)
+    assert_allclose(distances(built.vectors), distances(expected), atol=1e-6)
+    store.close()
+
+
+def distances(X):
+    return np.linalg.norm(X[:, None] - X, axis=2)
+
+
+def test_too_few_given_vectors_are_refused(tmp_path, picture_folder):
+    """With both counts."""
+    ready = items.Ready("v.npy", "1", np.eye(5))
+
+    with pytest.raises(InputError, match="v.npy must have one .* the 33 .* Got 5"):
+        build(tmp_path / "p.likewise", items.from_images, picture_folder, ready)

@@ -157,7 +157,11 @@ def test_an_old_file_is_brought_up_to_date_with_its_answers(tmp_path):
 
     with Store.open(tmp_path / "old.likewise") as store:
         names = store._connection.execute("SELECT name FROM migrations").fetchall()
-        assert [name for (name,) in names] == ["m001_initial", "m002_flags"]
+        assert [name for (name,) in names] == [
+            "m001_initial",
+            "m002_flags",
+            "m003_features",
+        ]
         assert [answer.pair for answer in store.answers()] == [(2, 3)]
         assert store.flagged() == set()
 

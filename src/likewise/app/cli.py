@@ -16,11 +16,12 @@ import click
 from likewise import InputError
 from likewise.app import items, tables
 from likewise.app.insight import Insight, Progress
-from likewise.app.items import Built
+from likewise.app.items import Built, Features
 from likewise.app.project import LABELS, Project
-from likewise.app.records import Question
+from likewise.app.records import Question, describe_features
 from likewise.app.store import is_writable, now
 from likewise.app.writer import Writer
+from likewise.features.choosing import find_embedding
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,6 +31,16 @@ annotator_option = click.option(
     "--annotator", default=DEFAULT_ANNOTATOR, metavar="NAME", help="Who answers."
 )
 project_argument = click.argument("project", type=click.Path(path_type=Path))
+
+features_option = click.option(
+    "--features",
+    metavar="NAME",
+    help="What makes numbers of the items: builtin, paper, onnx:FILE, timm:NAME, "
+    "st:NAME, a file of vectors, or column:NAME. [builtin]",
+)
+download_option = click.option(
+    "--download", is_flag=True, help="Allow fetching a model's weights."
+)
 
 
 def file_option(name: str, words: str) -> Callable[[Command], Command]:
@@ -43,10 +54,13 @@ def file_option(name: str, words: str) -> Callable[[Command], Command]:
 @file_option("--vectors", "Ready numbers: .npy, .npz, .parquet or .csv.")
 @file_option("--table", "Rows to compare: .csv or .parquet.")
 @file_option("--audio", "A folder of wav files.")
+@file_option("--texts", "A file with a text a line.")
 @click.option("--digits", is_flag=True, help="Handwritten digits, to try it out.")
 @file_option("--thumbnails", "With --vectors: a folder with a picture a row.")
 @click.option("--text", help="With --vectors: a column, or a file of lines, to show.")
 @click.option("--id", "id_column", help="The column that names the items.")
+@features_option
+@download_option
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), help="Fixes all questions. [random]"
 )
@@ -55,9 +69,10 @@ def file_option(name: str, words: str) -> Callable[[Command], Command]:
 )
 @as_json
 def new(project: Path, is_json: bool, **options: Any) -> None:
-    """Make a project file from pictures, vectors, a table or sounds.
+    """Make a project file from pictures, vectors, a table, sounds or texts.
 
-    Without a source, the handwritten digits are used.
+    Without a source, the handwritten digits are used. If it is interrupted, the same
+    command goes on where it stopped.
 
     Example: likewise new photos.likewise --images ~/holiday
     """
@@ -70,12 +85,14 @@ def new(project: Path, is_json: bool, **options: Any) -> None:
     }
     with Writer(project) as writer:
         built = _build(writer, **options)
-        writer.finish(
-            built.vectors,
-            {**settings, "kind": built.kind, "feature_names": built.feature_names},
-        )
-    for name, reason in built.skipped:
-        click.echo(f"Skipped {name}: {reason}", err=True)
+        settings |= {
+            "kind": built.kind,
+            "feature_names": built.feature_names,
+            "features": built.features,
+        }
+        writer.finish(built.vectors, settings, built.projection)
+    print_skipped(built.skipped)
+    settings["n_features"] = built.vectors.shape[1]
     n_items, n_features = built.vectors.shape
     if is_json:
         print_json(
@@ -83,12 +100,20 @@ def new(project: Path, is_json: bool, **options: Any) -> None:
             kind=built.kind,
             n_items=n_items,
             n_features=n_features,
+            features=built.features,
             skipped=[{"name": name, "reason": why} for name, why in built.skipped],
         )
         return
     skipped = f", {len(built.skipped)} skipped" if built.skipped else ""
     click.echo(f"{project}: {n_items:,} items of {n_features} numbers{skipped}.")
+    click.echo(f"Features: {describe_features(settings)}")
     click.echo(f"Next: likewise label {project}")
+
+
+def print_skipped(skipped: list[tuple[str, str]]) -> None:
+    """List on stderr what became no item."""
+    for name, reason in skipped:
+        click.echo(f"Skipped {name}: {reason}", err=True)
 
 
 def _build(
@@ -98,27 +123,37 @@ def _build(
     vectors: Path | None,
     table: Path | None,
     audio: Path | None,
+    texts: Path | None,
     digits: bool,
     thumbnails: Path | None,
     text: str | None,
     id_column: str | None,
+    features: str | None,
+    download: bool,
 ) -> Built:
-    sources = [images, vectors, table, audio, digits or None]
+    sources = [images, vectors, table, audio, texts, digits or None]
     if sum(source is not None for source in sources) > 1:
         raise InputError(
-            "A project must have one source: --images, --vectors, --table, --audio "
-            "or --digits. Got several."
+            "A project must have one source: --images, --vectors, --table, --audio, "
+            "--texts or --digits. Got several."
         )
+    if features is not None and (images or table or audio or texts) is None:
+        raise InputError("'--features' needs --images, --table, --audio or --texts.")
     if (thumbnails is not None or text is not None) and vectors is None:
         raise InputError("'--thumbnails' and '--text' need '--vectors'.")
     if id_column is not None and vectors is None and table is None:
         raise InputError("'--id' needs '--vectors' or '--table'.")
     if images is not None:
-        return items.from_images(images, writer, progress_bar)
+        chosen = choose_features(features, "picture", download)
+        return items.from_images(images, writer, progress_bar, chosen)
     if audio is not None:
-        return items.from_audio(audio, writer, progress_bar)
+        chosen = choose_features(features, "sound", download)
+        return items.from_audio(audio, writer, progress_bar, chosen)
+    if texts is not None:
+        chosen = choose_features(features, "text", download)
+        return tables.from_texts(texts, writer, chosen)
     if table is not None:
-        return tables.from_table(table, writer, id_column=id_column)
+        return _build_table(table, writer, features, download, id_column)
     if vectors is not None:
         return tables.from_vectors(
             vectors,
@@ -129,6 +164,32 @@ def _build(
             id_column=id_column,
         )
     return items.from_digits(writer)
+
+
+def _build_table(
+    path: Path,
+    writer: Writer,
+    features: str | None,
+    download: bool,
+    id_column: str | None,
+) -> Built:
+    if features is not None and features.startswith("column:"):
+        column = features.removeprefix("column:")
+        return tables.from_table(path, writer, column=column, id_column=id_column)
+    chosen = None
+    if features is not None:
+        chosen = choose_features(features, "text", download)
+    return tables.from_table(path, writer, features=chosen, id_column=id_column)
+
+
+def choose_features(name: str | None, kind: str, is_download: bool) -> Features:
+    """What a name given to --features stands for."""
+    name = "builtin" if name is None else name
+    if name.startswith("column:"):
+        raise InputError(f"'--features {name}' needs '--table'.")
+    if Path(name).suffix.lower() in tables.VECTOR_FILES and ":" not in name:
+        return tables.read_ready(Path(name))
+    return find_embedding(name, kind, is_download=is_download)
 
 
 def progress_bar(things: Iterable[Any], n_things: int) -> Iterator[Any]:
@@ -275,11 +336,13 @@ def status(project: Path, is_json: bool) -> None:
             print_json(
                 project=str(project),
                 **{key: opened.settings[key] for key in ("kind", "n_items", "seed")},
+                features=opened.settings.get("features"),
                 **asdict(progress),
                 annotators=[asdict(person) for person in people],
             )
             return
         click.echo(f"{project}: {opened.settings['n_items']:,} items")
+        click.echo(f"Features: {describe_features(opened.settings)}")
         click.echo(_describe(progress))
         for person in people:
             agrees = (

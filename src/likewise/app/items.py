@@ -1,6 +1,6 @@
 """From files to items: folders of pictures or sounds, and the digits.
 
-Tables and ready vectors are in `tables.py`. Every function here adds items to a
+Tables, texts and ready vectors are in `tables.py`. Every function here adds items to a
 `Writer` as it reads them and gives back what the project needs besides.
 """
 
@@ -8,24 +8,26 @@ import hashlib
 import io
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise import InputError
-from likewise.app.records import Medium
+from likewise.app.made import Made
+from likewise.app.records import Medium, NewItem
 from likewise.app.writer import Writer
-from likewise.features import paper
-from likewise.features.sounds import read_sound
+from likewise.features import sounds
+from likewise.features.embedding import BATCH, Embedding, batches
+from likewise.features.projection import Projection, fit_projection
+from likewise.features.reading import open_picture, read_bytes
 
 Array = NDArray[np.float64]
 Progress = Callable[[Iterable[Any], int], Iterable[Any]]
-T = TypeVar("T")
 
 PICTURES = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm"}
 SOUNDS = {".wav"}
@@ -36,6 +38,22 @@ THUMBNAIL_SIZE = 96
 MIN_PARALLEL = 24
 
 
+@dataclass(frozen=True)
+class Ready:
+    """Vectors that a person brings in place of an embedding, one for each item."""
+
+    name: str
+    digest: str
+    vectors: Array  # (n_items, n_features)
+
+    def record(self) -> dict[str, str]:
+        """What a project file keeps of them."""
+        return {"name": self.name, "digest": self.digest, "preparation": "none"}
+
+
+Features = Embedding | Ready
+
+
 @dataclass
 class Built:
     """What a source of items gave, besides the items themselves."""
@@ -44,6 +62,8 @@ class Built:
     vectors: NDArray[Any]  # (n_items, n_features)
     skipped: list[tuple[str, str]] = field(default_factory=list)  # name, reason
     feature_names: list[str] = field(default_factory=list)  # where they mean something
+    features: dict[str, Any] | None = None  # what made the vectors, if not the person
+    projection: Projection | None = None  # what the vectors went through
 
 
 @dataclass(frozen=True)
@@ -52,21 +72,32 @@ class FileRead:
 
     path: Path
     digest: str = ""
-    features: Array | None = None
+    prepared: Any = None
     media: tuple[Medium, ...] = ()
     problem: str = ""
 
 
-def from_images(folder: Path, writer: Writer, progress: Progress) -> Built:
+@dataclass(frozen=True)
+class Source:
+    """A kind of files, and how one is read: `read(path, prepare)`."""
+
+    kind: str
+    suffixes: set[str]
+    read: Callable[..., FileRead]
+
+
+def from_images(
+    folder: Path, writer: Writer, progress: Progress, features: Features
+) -> Built:
     """Make an item of every picture in a folder and its subfolders."""
-    built = _from_files(folder, PICTURES, read_picture, "picture", writer, progress)
-    built.feature_names = list(paper.FEATURE_NAMES)
-    return built
+    return _from_files(folder, IMAGES, writer, progress, features)
 
 
-def from_audio(folder: Path, writer: Writer, progress: Progress) -> Built:
+def from_audio(
+    folder: Path, writer: Writer, progress: Progress, features: Features
+) -> Built:
     """Make an item of every wav file in a folder and its subfolders."""
-    return _from_files(folder, SOUNDS, _read_sound, "sound", writer, progress)
+    return _from_files(folder, AUDIO, writer, progress, features)
 
 
 def from_digits(writer: Writer) -> Built:
@@ -113,89 +144,183 @@ def readable(name: str) -> str:
 
 def _from_files(
     folder: Path,
-    suffixes: set[str],
-    read: Callable[[Path], FileRead],
-    kind: str,
+    source: Source,
     writer: Writer,
     progress: Progress,
+    features: Features,
 ) -> Built:
-    paths = find_files(folder, suffixes)
-    if not paths:
-        raise InputError(f"No {kind} was found in {folder} ({_list(suffixes)}).")
-    features, skipped = [], []
-    known: dict[str, str] = {}
-    for result in progress(_read_all(read, paths), len(paths)):
-        name = _free_name(readable(result.path.relative_to(folder).as_posix()), known)
-        problem = result.problem
-        if result.digest and result.digest in known:
-            problem = f"the same file as {known[result.digest]}"
-        if problem:
-            skipped.append((name, problem))
-            continue
-        known[result.digest] = name
-        writer.add(name, media=result.media)
-        features.append(result.features)
-    if len(features) < 2:
-        raise InputError(
-            f"A project needs at least two items. {folder} gave {len(features)} "
-            f"and {len(skipped)} broken files."
+    items = FileItems(folder, source, features)
+    vectors = []
+    with Made(writer.path, features.record()) as made:
+        for item, vector in items.read(made, progress):
+            writer.add(item.name, media=item.media, digest=item.digest)
+            vectors.append(vector)
+        if len(vectors) < 2:
+            raise InputError(
+                f"A project needs at least two items. {folder} gave {len(vectors)} "
+                f"and {len(items.skipped)} broken files."
+            )
+    return finish_vectors(source.kind, np.array(vectors), features, items.skipped)
+
+
+class FileItems:
+    """The items that a folder's files become, and the files that become none.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to look, subfolders included.
+    source : Source
+        The kind of files.
+    features : Embedding or Ready
+        What gives their vectors.
+    known : dict, optional
+        Names of items that are there already, by their files' sha256.
+    names : iterable of str
+        Names that are taken.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        source: Source,
+        features: Features,
+        known: dict[str, str] | None = None,
+        names: Iterable[str] = (),
+    ) -> None:
+        self.folder, self.source, self.features = folder, source, features
+        self.skipped: list[tuple[str, str]] = []
+        self._known = dict(known or {})
+        self._names = set(names)
+        self.paths = find_files(folder, source.suffixes)
+        if not self.paths:
+            raise InputError(
+                f"No {source.kind} was found in {folder} ({_list(source.suffixes)})."
+            )
+        if isinstance(features, Ready) and len(features.vectors) != len(self.paths):
+            raise InputError(
+                f"{features.name} must have one vector for each of the "
+                f"{len(self.paths)} files in {folder}. Got {len(features.vectors)}."
+            )
+
+    def read(self, made: Made, progress: Progress) -> Iterator[tuple[NewItem, Array]]:
+        """Items with their vectors, in order; on all cores, a batch at a time."""
+        results = progress(self._read_files(made), len(self.paths))
+        numbered = ((k, result) for k, result in enumerate(results))
+        used = (one for one in numbered if self._accepts(one[1]))
+        for batch in batches(used, BATCH):
+            rows = self._vectors(batch, made)
+            for (_, result), vector in zip(batch, rows, strict=True):
+                name = self._known[result.digest]
+                yield NewItem(name, media=result.media, digest=result.digest), vector
+
+    def _read_files(self, made: Made) -> Iterator[FileRead]:
+        """Each file as it is read; nothing is prepared whose vector is there."""
+        prepare = None if isinstance(self.features, Ready) else self.features.prepare
+        calls = [
+            partial(self.source.read, path, None if made.has(path) else prepare)
+            for path in self.paths
+        ]
+        return call_all(calls)
+
+    def _accepts(self, result: FileRead) -> bool:
+        """Whether a file becomes an item; else it is listed with the reason."""
+        name = self._free_name(
+            readable(result.path.relative_to(self.folder).as_posix())
         )
-    return Built(kind, standardise(np.array(features)), skipped)
+        problem = result.problem
+        if result.digest and result.digest in self._known:
+            problem = f"the same file as {self._known[result.digest]}"
+        if problem:
+            self.skipped.append((name, problem))
+            return False
+        self._known[result.digest] = name
+        self._names.add(name)
+        return True
+
+    def _free_name(self, name: str) -> str:
+        """The name, or a variant where it is taken: other bytes may read the same."""
+        number, free = 1, name
+        while free in self._names:
+            number += 1
+            free = f"{name} ({number})"
+        return free
+
+    def _vectors(self, batch: list[tuple[int, FileRead]], made: Made) -> list[Array]:
+        """Vectors of a batch: given, made before, or made now and kept."""
+        if isinstance(self.features, Ready):
+            return [self.features.vectors[k] for k, _ in batch]
+        found = [made.get(result.path) for _, result in batch]
+        missing = [k for k, vector in enumerate(found) if vector is None]
+        if missing:
+            prepared = [self._prepared(batch[k][1]) for k in missing]
+            new = self.features.embed_prepared(prepared)
+            made.add((batch[k][1].path, v) for k, v in zip(missing, new, strict=True))
+            for k, vector in zip(missing, new, strict=True):
+                found[k] = vector
+        return [vector for vector in found if vector is not None]
+
+    def _prepared(self, result: FileRead) -> Any:
+        """What the embedding takes; read again if the file changed while reading."""
+        if result.prepared is not None:
+            return result.prepared
+        assert isinstance(self.features, Embedding)
+        again = self.source.read(result.path, self.features.prepare)
+        if again.problem:
+            raise InputError(f"{result.path} changed while it was read. Start again.")
+        return again.prepared
 
 
-def _free_name(name: str, known: dict[str, str]) -> str:
-    """The name, or a variant where other bytes gave the same readable name."""
-    taken = set(known.values()) if "\ufffd" in name else set()
-    number = 1
-    free = name
-    while free in taken:
-        number += 1
-        free = f"{name} ({number})"
-    return free
+def finish_vectors(
+    kind: str,
+    vectors: Array,
+    features: Features,
+    skipped: list[tuple[str, str]] | None = None,
+) -> Built:
+    """What the model is given of the vectors, and what the project keeps of it all."""
+    is_direction = isinstance(features, Ready) or features.is_direction
+    projection = fit_projection(vectors, is_direction=is_direction)
+    kept = {
+        **features.record(),
+        "n_numbers": vectors.shape[1],
+        "is_direction": is_direction,
+        "n_components": len(projection.components),
+        "share": projection.share,
+    }
+    can_grow = isinstance(features, Embedding) and not features.is_whole
+    return Built(
+        kind,
+        projection(vectors),
+        skipped or [],
+        [] if isinstance(features, Ready) else list(features.feature_names),
+        kept,
+        projection if can_grow else None,
+    )
 
 
-def _read_all(
-    read: Callable[[Path], FileRead], paths: Sequence[Path]
-) -> Iterator[FileRead]:
-    """Read files on all cores, in order."""
+def call_all(calls: Sequence[Callable[[], Any]]) -> Iterator[Any]:
+    """What the calls give, in order, from all cores."""
     from joblib import Parallel, delayed
 
-    if len(paths) < MIN_PARALLEL:
-        return map(read, paths)
-    results: Iterator[FileRead] = Parallel(n_jobs=-1, return_as="generator")(
-        delayed(read)(path) for path in paths
+    if len(calls) < MIN_PARALLEL:
+        return (call() for call in calls)
+    results: Iterator[Any] = Parallel(n_jobs=-1, return_as="generator")(
+        delayed(call)() for call in calls
     )
     return results
 
 
-def standardise(features: Array) -> Array:
-    """Give every feature mean 0 and deviation 1; constant ones become 0."""
-    from sklearn.preprocessing import StandardScaler
-
-    return np.asarray(StandardScaler().fit_transform(features))
-
-
-def read_picture(path: Path) -> FileRead:
+def read_picture(path: Path, prepare: Callable[[Any], Any] | None = None) -> FileRead:
     """Read one picture; a broken one gives the reason."""
-    from PIL import Image, ImageOps, UnidentifiedImageError
-
     try:
-        data = path.read_bytes()
-        with warnings.catch_warnings():
-            # A picture of absurd size is refused, not warned about.
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(data)) as opened:
-                picture = ImageOps.exif_transpose(opened).convert("RGB")
-    except UnidentifiedImageError:
-        return FileRead(path, problem="not a picture, or damaged")
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        return FileRead(path, problem="too many pixels")
-    except (OSError, ValueError, SyntaxError, EOFError, IndexError) as error:
-        return FileRead(path, problem=f"cannot be read: {error}")
+        data = read_bytes(path)
+        picture = open_picture(data)
+    except InputError as error:
+        return FileRead(path, problem=str(error))
     return FileRead(
         path,
         hashlib.sha256(data).hexdigest(),
-        paper.picture_features(picture),
+        None if prepare is None else prepare(picture),
         picture_media(picture),
     )
 
@@ -211,14 +336,20 @@ def picture_media(picture: Any) -> tuple[Medium, Medium]:
     )
 
 
-def _read_sound(path: Path) -> FileRead:
+def read_wav(path: Path, prepare: Callable[[Any], Any] | None = None) -> FileRead:
+    """Read one wav file; a broken one gives the reason."""
     try:
-        data = path.read_bytes()
-        features = read_sound(data)
-    except (InputError, OSError) as error:
+        data = read_bytes(path, sounds.MAX_BYTES)
+        # Without preparing too: a file that is no sound must not become an item.
+        prepared = (prepare or sounds.read_sound)(data)
+    except InputError as error:
         return FileRead(path, problem=str(error))
     digest = hashlib.sha256(data).hexdigest()
-    return FileRead(path, digest, features, (Medium("sound", "audio/wav", data),))
+    return FileRead(path, digest, prepared, (Medium("sound", "audio/wav", data),))
+
+
+IMAGES = Source("picture", PICTURES, read_picture)
+AUDIO = Source("sound", SOUNDS, read_wav)
 
 
 def _encode(picture: Any, form: str, **options: Any) -> bytes:

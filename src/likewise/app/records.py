@@ -1,6 +1,8 @@
 """What a project file holds, as plain values; and two ways to ask for it wrongly."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from likewise import InputError, StoreError
 
@@ -30,6 +32,17 @@ class Medium:
     role: str
     mime: str
     data: bytes
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """An item that is to be added, and what is shown of it."""
+
+    name: str
+    text: str | None = None
+    fields: dict[str, str] | None = None
+    media: Sequence[Medium] = ()
+    digest: str | None = None  # sha256 of the file that it was made of
 
 
 @dataclass(frozen=True)
@@ -85,3 +98,17 @@ class Estimate:
     low: float
     high: float
     saved: int
+
+
+def describe_features(settings: dict[str, Any]) -> str:
+    """What made the vectors of a project and what the model is given, in a line."""
+    kept = settings.get("features")
+    if kept is None:
+        return f"{settings['n_features']} numbers, as they were given"
+    start = f"{kept['name']}: {kept['n_numbers']:,} numbers"
+    if not kept["is_direction"]:
+        return f"{start}, scaled ({kept['preparation']})"
+    return (
+        f"{start} of length 1, {kept['n_components']} principal components with "
+        f"{kept['share']:.0%} of the variance ({kept['preparation']})"
+    )

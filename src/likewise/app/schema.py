@@ -25,7 +25,20 @@ def m002_flags(database: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [m001_initial, m002_flags]
+def m003_features(database: sqlite3.Connection) -> None:
+    """Keep what turns further files into vectors, and which files are there."""
+    database.execute("ALTER TABLE items ADD COLUMN digest TEXT")
+    database.execute(
+        "CREATE TABLE projection (name TEXT PRIMARY KEY, n_rows INTEGER NOT NULL,"
+        " n_columns INTEGER NOT NULL, data BLOB NOT NULL)"
+    )
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [
+    m001_initial,
+    m002_flags,
+    m003_features,
+]
 
 _INITIAL = [
     "CREATE TABLE IF NOT EXISTS migrations"

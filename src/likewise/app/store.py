@@ -24,10 +24,12 @@ from likewise.app.records import (
     Estimate,
     Item,
     Medium,
+    NewItem,
     NotThereError,
     Question,
 )
 from likewise.app.schema import APPLICATION_ID, MIGRATIONS
+from likewise.features.projection import Projection
 
 Vectors = NDArray[np.float32]
 
@@ -38,6 +40,8 @@ REQUIRED = {"kind", "seed", "acquisition", "n_items", "n_features", "fingerprint
 CHECKED = ("settings", "items", "questions", "answers", "undone", "estimates")
 # Seconds to wait while another program writes.
 PATIENCE = 5.0
+# Bytes of vectors in one blob.
+BLOCK_BYTES = 8 * 2**20
 
 
 class Store:
@@ -99,7 +103,9 @@ class Store:
 
     def item(self, number: int) -> Item:
         """One item by its number."""
-        rows = self._read("SELECT * FROM items WHERE number = ?", number)
+        rows = self._read(
+            "SELECT number, name, text, fields FROM items WHERE number = ?", number
+        )
         if not rows:
             raise NotThereError(f"There is no item {number}.")
         number, name, text, fields = rows[0]
@@ -127,6 +133,47 @@ class Store:
         if digest.hexdigest() != settings["fingerprint"]:
             raise StoreError(_damaged(self.path, "the vectors changed"))
         return result
+
+    def digests(self) -> dict[str, str]:
+        """Names of the items that were made of files, by the files' sha256."""
+        rows = self._read("SELECT digest, name FROM items WHERE digest IS NOT NULL")
+        return dict(rows)
+
+    def projection(self) -> Projection | None:
+        """What the project's vectors went through, if it can be repeated."""
+        rows = self._read("SELECT name, n_rows, n_columns, data FROM projection")
+        features = self.settings().get("features")
+        if not rows or features is None:
+            return None
+        with said_plainly(self.path):
+            arrays = {
+                name: np.frombuffer(data, dtype="<f4").reshape(shape).astype(float)
+                for name, *shape, data in rows
+            }
+            return Projection(
+                arrays["mean"][0],
+                arrays["components"],
+                is_direction=features["is_direction"],
+                share=features["share"],
+            )
+
+    def add_items(self, items: Iterable[NewItem], vectors: Vectors) -> None:
+        """Add items with their vectors behind those that are there, all or none."""
+        with self._writing() as database:
+            settings = self.settings()
+            first = settings["n_items"]
+            n_items = insert_items(database, items, first)
+            assert vectors.shape == (n_items, settings["n_features"])
+            insert_vectors(database, vectors, first)
+            values = {
+                "n_items": first + n_items,
+                "fingerprint": vectors_digest(database),
+            }
+            for name, value in values.items():
+                database.execute(
+                    "UPDATE settings SET value = ? WHERE name = ?",
+                    (json.dumps(value), name),
+                )
 
     # Questions and answers
 
@@ -352,6 +399,54 @@ def migrate_once(database: sqlite3.Connection) -> None:
         "INSERT INTO migrations VALUES (?, ?, ?)", (done + 1, migration.__name__, now())
     )
     database.execute(f"PRAGMA user_version = {done + 1}")
+
+
+def insert_items(
+    database: sqlite3.Connection, items: Iterable[NewItem], first: int
+) -> int:
+    """Add items numbered from `first` on, with their media; gives how many."""
+    number = first
+    for item in items:
+        fields = item.fields
+        encoded = None if fields is None else json.dumps(fields, ensure_ascii=False)
+        database.execute(
+            "INSERT INTO items VALUES (?, ?, ?, ?, ?)",
+            (number, item.name, item.text, encoded, item.digest),
+        )
+        database.executemany(
+            "INSERT INTO media VALUES (?, ?, ?, ?)",
+            [(number, one.role, one.mime, one.data) for one in item.media],
+        )
+        number += 1
+    return number - first
+
+
+def insert_vectors(
+    database: sqlite3.Connection, vectors: NDArray[Any], first: int
+) -> None:
+    """Add vectors of the items from `first` on, in blocks of rows."""
+    step = max(1, BLOCK_BYTES // (4 * vectors.shape[1]))
+    for start in range(0, len(vectors), step):
+        data = vectors[start : start + step].astype("<f4").tobytes()
+        database.execute("INSERT INTO vectors VALUES (?, ?)", (first + start, data))
+
+
+def insert_projection(database: sqlite3.Connection, projection: Projection) -> None:
+    """Keep the map that brings further vectors to where the others are."""
+    parts = {"mean": projection.mean[None], "components": projection.components}
+    for name, array in parts.items():
+        database.execute(
+            "INSERT INTO projection VALUES (?, ?, ?, ?)",
+            (name, *array.shape, array.astype("<f4").tobytes()),
+        )
+
+
+def vectors_digest(database: sqlite3.Connection) -> str:
+    """The fingerprint of all vectors, in order."""
+    digest = hashlib.sha256()
+    for (data,) in database.execute("SELECT data FROM vectors ORDER BY first"):
+        digest.update(data)
+    return digest.hexdigest()
 
 
 def now() -> str:

@@ -1,6 +1,7 @@
-"""Items from tables and ready vectors: csv, parquet, npy and npz files."""
+"""Items from tables, lines of text and ready vectors: csv, parquet, npy, npz, txt."""
 
 import csv
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,22 @@ from likewise import InputError
 from likewise.app.items import (
     PICTURES,
     Built,
+    Features,
     Progress,
+    Ready,
     find_files,
+    finish_vectors,
     read_picture,
     readable,
 )
 from likewise.app.records import Medium
 from likewise.app.writer import Writer
 from likewise.errors import MissingExtraError
+from likewise.features import texts
+from likewise.features.embedding import embed_items
 from likewise.features.tables import Columns, encode_columns, is_number
+
+VECTOR_FILES = {".npy", ".npz", ".csv", ".parquet"}
 
 
 def read_columns(path: Path) -> Columns:
@@ -51,15 +59,119 @@ def read_columns(path: Path) -> Columns:
     }
 
 
-def from_table(path: Path, writer: Writer, *, id_column: str | None = None) -> Built:
-    """Make an item of every row; numbers are scaled, categories one-hot."""
+def from_table(
+    path: Path,
+    writer: Writer,
+    *,
+    features: Features | None = None,
+    column: str | None = None,
+    id_column: str | None = None,
+) -> Built:
+    """Make an item of every row: all its cells, one column alone, or given vectors.
+
+    Without `features` the built-in way is taken; with an embedding, it takes the place
+    of the built-in one for texts.
+    """
     columns = read_columns(path)
     names = _names(columns, id_column, path)
     used = {name: cells for name, cells in columns.items() if name != id_column}
-    vectors, feature_names = encode_columns(used)
+    built = _encode_rows(path, used, features, column)
     for number, name in enumerate(names):
-        writer.add(name, fields={key: _cell(used[key][number]) for key in used})
-    return Built("row", vectors, feature_names=feature_names)
+        writer.add(name, fields={key: _shown(used[key][number]) for key in used})
+    return built
+
+
+def _encode_rows(
+    path: Path, columns: Columns, features: Features | None, column: str | None
+) -> Built:
+    if column is not None:
+        return _encode_column(path, columns, column)
+    n_rows = len(next(iter(columns.values()), []))
+    if isinstance(features, Ready):
+        return finish_vectors("row", _check_ready(features, n_rows, "rows"), features)
+    embedding = texts.builtin() if features is None else features
+    vectors, feature_names = encode_columns(columns, embedding)
+    kept = {
+        **embedding.record(),
+        "preparation": "numbers scaled, categories one-hot, texts by the features",
+        "n_numbers": vectors.shape[1],
+        "is_direction": False,
+        "n_components": vectors.shape[1],
+        "share": 1.0,
+    }
+    return Built("row", vectors, feature_names=feature_names, features=kept)
+
+
+def _encode_column(path: Path, columns: Columns, column: str) -> Built:
+    """One column alone: the vectors in its cells, or its texts."""
+    if column not in columns:
+        raise InputError(f"{path} has no column '{column}'. Got {_some(columns)}.")
+    vectors = cell_vectors(columns[column])
+    if vectors is None:
+        told = [_cell(cell) for cell in columns[column]]
+        return finish_vectors("row", texts.builtin()(told), texts.builtin())
+    _check_matrix(vectors, path)
+    digest = hashlib.sha256(vectors.tobytes()).hexdigest()
+    return finish_vectors("row", vectors, Ready(f"column:{column}", digest, vectors))
+
+
+def from_texts(path: Path, writer: Writer, features: Features) -> Built:
+    """Make an item of every line of a file that is not empty."""
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not a text in UTF-8: {error}.") from error
+    told = {k: line.strip() for k, line in enumerate(lines, start=1) if line.strip()}
+    if len(told) < 2:
+        raise InputError(f"A project needs at least two items. {path} has {len(told)}.")
+    if isinstance(features, Ready):
+        vectors = _check_ready(features, len(told), "lines with text")
+    else:
+        vectors = embed_items(list(told.values()), features)
+    for number, line in told.items():
+        writer.add(f"line {number}", text=line)
+    return finish_vectors("text", vectors, features)
+
+
+def _check_ready(ready: Ready, n_items: int, what: str) -> NDArray[np.float64]:
+    if len(ready.vectors) != n_items:
+        raise InputError(
+            f"{ready.name} must have one vector for each of the {n_items} {what}. "
+            f"Got {len(ready.vectors)}."
+        )
+    return ready.vectors
+
+
+def read_ready(path: Path) -> Ready:
+    """Vectors of a file, to be used in place of an embedding."""
+    vectors = np.asarray(_vectors(read_arrays(path), path), dtype=np.float64)
+    return Ready(path.name, hashlib.sha256(path.read_bytes()).hexdigest(), vectors)
+
+
+def cell_vectors(cells: list[Any]) -> NDArray[np.float64] | None:
+    """Cells as vectors: lists, or numbers with commas or spaces; None for texts."""
+    rows = [_numbers(cell) for cell in cells]
+    if any(row is None for row in rows):
+        return None
+    lengths = {len(row) for row in rows if row is not None}
+    if len(lengths) != 1:
+        raise InputError(f"Vectors in cells must have one length. Got {lengths}.")
+    return np.array(rows, dtype=np.float64)
+
+
+def _numbers(cell: Any) -> list[float] | None:
+    if isinstance(cell, str):
+        parts: Any = cell.strip().removeprefix("[").removesuffix("]")
+        parts = parts.replace(",", " ").split()
+    else:
+        parts = cell if isinstance(cell, (list, np.ndarray)) else [cell]
+    if len(parts) == 0 or not all(part is not None for part in parts):
+        return None
+    if not all(is_number(str(part)) for part in parts):
+        return None
+    return [float(part) for part in parts]
 
 
 def from_vectors(
@@ -73,7 +185,7 @@ def from_vectors(
 ) -> Built:
     """Make an item of every row of ready vectors, shown as a picture or a text."""
     arrays = read_arrays(path)
-    texts = _texts(arrays, text)
+    lines = _texts(arrays, text)
     given = arrays.pop(id_column, None) if id_column is not None else None
     if id_column is not None and given is None:
         raise InputError(f"{path} has no column '{id_column}'. Got {_some(arrays)}.")
@@ -81,10 +193,10 @@ def from_vectors(
     names = _check_names(
         [f"row {k}" for k in range(len(vectors))] if given is None else given, path
     )
-    if texts is not None and len(texts) != len(vectors):
+    if lines is not None and len(lines) != len(vectors):
         raise InputError(
             f"There must be one text for each of the {len(vectors)} vectors. "
-            f"Got {len(texts)}."
+            f"Got {len(lines)}."
         )
     skipped: list[tuple[str, str]] = []
     pictures = None
@@ -99,7 +211,7 @@ def from_vectors(
                 skipped.append((readable(pictures[number].name), result.problem))
         writer.add(
             names[number],
-            text=None if texts is None else _cell(texts[number]),
+            text=None if lines is None else _cell(lines[number]),
             media=media,
         )
     return Built("text" if pictures is None else "picture", vectors, skipped)
@@ -236,6 +348,13 @@ def _check_names(values: Any, path: Path) -> list[str]:
             f"Every item of {path} must have its own id. Got {twice!r} twice."
         )
     return names
+
+
+def _shown(value: Any) -> str:
+    """A cell as it is shown: of a long vector, its beginning."""
+    words = _cell(value)
+    is_vector = isinstance(value, (list, np.ndarray)) and len(words) > 40
+    return words[:40] + "…" if is_vector else words
 
 
 def _cell(value: Any) -> str:

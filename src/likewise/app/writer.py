@@ -1,6 +1,5 @@
 """Makes a new project file."""
 
-import hashlib
 import json
 import os
 import sqlite3
@@ -11,12 +10,17 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from likewise import StoreError
-from likewise.app.records import Medium
+from likewise.app.records import Medium, NewItem
 from likewise.app.schema import APPLICATION_ID, MIGRATIONS
-from likewise.app.store import migrate_once, said_plainly
-
-# Bytes of vectors in one blob.
-BLOCK_BYTES = 8 * 2**20
+from likewise.app.store import (
+    insert_items,
+    insert_projection,
+    insert_vectors,
+    migrate_once,
+    said_plainly,
+    vectors_digest,
+)
+from likewise.features.projection import Projection
 
 
 class Writer:
@@ -53,34 +57,33 @@ class Writer:
         text: str | None = None,
         fields: dict[str, str] | None = None,
         media: Sequence[Medium] = (),
+        digest: str | None = None,
     ) -> None:
         """Add the next item."""
-        encoded = None if fields is None else json.dumps(fields, ensure_ascii=False)
+        item = NewItem(name, text, fields, media, digest)
         with said_plainly(self.path):
-            self._database.execute(
-                "INSERT INTO items VALUES (?, ?, ?, ?)",
-                (self.n_items, name, text, encoded),
-            )
-            self._database.executemany(
-                "INSERT INTO media VALUES (?, ?, ?, ?)",
-                [(self.n_items, one.role, one.mime, one.data) for one in media],
-            )
-        self.n_items += 1
+            self.n_items += insert_items(self._database, [item], self.n_items)
 
-    def finish(self, vectors: NDArray[Any], settings: dict[str, Any]) -> None:
+    def finish(
+        self,
+        vectors: NDArray[Any],
+        settings: dict[str, Any],
+        projection: Projection | None = None,
+    ) -> None:
         """Add vectors and settings, and give the file its name."""
         assert len(vectors) == self.n_items
         with said_plainly(self.path):
-            fingerprint = self._add_vectors(vectors)
-            shape = {"n_items": len(vectors), "n_features": vectors.shape[1]}
-            for name, value in {
-                **settings,
-                **shape,
-                "fingerprint": fingerprint,
-            }.items():
-                self._database.execute(
-                    "INSERT INTO settings VALUES (?, ?)", (name, json.dumps(value))
-                )
+            insert_vectors(self._database, vectors, 0)
+            if projection is not None:
+                insert_projection(self._database, projection)
+            self._add_settings(
+                {
+                    **settings,
+                    "n_items": len(vectors),
+                    "n_features": vectors.shape[1],
+                    "fingerprint": vectors_digest(self._database),
+                }
+            )
             self._database.execute("COMMIT")
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.close()
@@ -88,14 +91,11 @@ class Writer:
             os.fsync(file.fileno())
         os.replace(self._part, self.path)
 
-    def _add_vectors(self, vectors: NDArray[Any]) -> str:
-        step = max(1, BLOCK_BYTES // (4 * vectors.shape[1]))
-        digest = hashlib.sha256()
-        for first in range(0, len(vectors), step):
-            data = vectors[first : first + step].astype("<f4").tobytes()
-            digest.update(data)
-            self._database.execute("INSERT INTO vectors VALUES (?, ?)", (first, data))
-        return digest.hexdigest()
+    def _add_settings(self, settings: dict[str, Any]) -> None:
+        for name, value in settings.items():
+            self._database.execute(
+                "INSERT INTO settings VALUES (?, ?)", (name, json.dumps(value))
+            )
 
     def __exit__(self, *exception: object) -> None:
         self._database.close()

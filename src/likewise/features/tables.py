@@ -1,15 +1,18 @@
 """Columns of a table as numbers: scaled, one-hot, or texts by letters and meaning."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from likewise.errors import InputError
 from likewise.features.projection import fit_projection
 from likewise.features.texts import text_vectors
 
 Columns = dict[str, list[Any]]
+TextVectors = Callable[[Sequence[str]], ArrayLike]
 
 # A column with more different values than this is compared as texts.
 MAX_CATEGORIES = 40
@@ -17,7 +20,9 @@ MAX_CATEGORIES = 40
 TEXT_SIZE = 48
 
 
-def encode_columns(columns: Columns) -> tuple[NDArray[np.float64], list[str]]:
+def encode_columns(
+    columns: Columns, embed_texts: TextVectors = text_vectors
+) -> tuple[NDArray[np.float64], list[str]]:
     """Columns as numbers: scaled, one-hot, or texts by letters and meaning.
 
     Also gives, for each number, the column that it stands for.
@@ -30,7 +35,9 @@ def encode_columns(columns: Columns) -> tuple[NDArray[np.float64], list[str]]:
         if not any(value is not None for value in values):
             continue
         data.append(np.array(values, dtype=object))
-        parts.append((f"{len(data)} {name}", _encoder(values), [len(data) - 1]))
+        parts.append(
+            (f"{len(data)} {name}", _encoder(values, embed_texts), [len(data) - 1])
+        )
         used.append(name)
     if not parts:
         raise InputError("The table has no cell to compare.")
@@ -45,7 +52,7 @@ def encode_columns(columns: Columns) -> tuple[NDArray[np.float64], list[str]]:
     ]
 
 
-def _encoder(values: list[str | None]) -> Any:
+def _encoder(values: list[str | None], embed_texts: TextVectors) -> Any:
     """The scikit-learn steps that suit the cells of one column."""
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -64,7 +71,10 @@ def _encoder(values: list[str | None]) -> Any:
         return make_pipeline(
             FunctionTransformer(_fill_empty), OneHotEncoder(sparse_output=False)
         )
-    return make_pipeline(FunctionTransformer(_by_text), StandardScaler(with_std=False))
+    return make_pipeline(
+        FunctionTransformer(partial(_by_text, embed_texts)),
+        StandardScaler(with_std=False),
+    )
 
 
 def is_number(value: str) -> bool:
@@ -83,7 +93,7 @@ def _fill_empty(cells: NDArray[Any]) -> NDArray[Any]:
     return np.array([["" if cell is None else cell] for (cell,) in cells], dtype=object)
 
 
-def _by_text(cells: NDArray[Any]) -> NDArray[np.float64]:
-    """Letters and meanings of each cell, in a few numbers of length about 1."""
-    vectors = text_vectors(["" if cell is None else str(cell) for (cell,) in cells])
+def _by_text(embed_texts: TextVectors, cells: NDArray[Any]) -> NDArray[np.float64]:
+    """What the texts of the cells give, in a few numbers of length about 1."""
+    vectors = np.asarray(embed_texts(["" if c is None else str(c) for (c,) in cells]))
     return fit_projection(vectors, most=TEXT_SIZE)(vectors)

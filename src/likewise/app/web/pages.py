@@ -10,7 +10,7 @@ from fastapi.templating import Jinja2Templates
 from starlette.staticfiles import StaticFiles
 
 from likewise.app.project import LABELS, check_annotator
-from likewise.app.records import Question
+from likewise.app.records import Question, describe_features
 from likewise.app.web import api
 from likewise.app.web.api import Annotator, DeskHere, Number, Said
 from likewise.app.web.charts import curve_chart, dot_chart
@@ -248,6 +248,7 @@ def _status(desk: Desk) -> dict[str, Any]:
     return {
         "people": desk.insight.people(),
         "settings": desk.project.settings,
+        "features": describe_features(desk.project.settings),
         **_progress(desk),
     }
 
