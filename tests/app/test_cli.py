@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.__main__ import COMMANDS, group, main
+from likewise.app.store import Store
 from tests.app.test_items import tone
 
 APP = [name for name, (module, _, _) in COMMANDS.items() if "likewise.app" in module]
@@ -49,10 +50,11 @@ def test_a_project_from_pictures_lists_what_it_skipped(tmp_path, picture_folder)
     """Broken files are told on stderr and in the JSON; the rest is used."""
     path = tmp_path / "p.likewise"
 
-    result = run("new", path, "--images", picture_folder)
+    result = run("new", path, "--images", picture_folder, "--features", "paper")
 
     assert result.exit_code == 0
     assert "30 items of 36 numbers, 3 skipped." in result.stdout
+    assert "Features: paper: 36 numbers, scaled (at most 384 pixels" in result.stdout
     assert f"Next: likewise label {path}" in result.stdout
     assert "Skipped red/broken.jpg: not a picture, or damaged" in result.stderr
 
@@ -116,6 +118,26 @@ def test_an_answer_to_a_closed_question_is_an_error(path, capsys):
         (["ask", "none.likewise"], "There is no project file none.likewise"),
         (["new", "x.likewise", "--images", "a", "--audio", "b"], "one source"),
         (["new", "x.likewise", "--text", "a"], "need '--vectors'"),
+        (["new", "x.likewise", "--features", "paper"], "'--features' needs --images"),
+        (
+            ["new", "x.likewise", "--images", ".", "--features", "magic"],
+            "must be builtin, paper, onnx:FILE, timm:NAME, st:NAME, a file of vectors "
+            "or column:NAME. Got 'magic'.",
+        ),
+        (
+            ["new", "x.likewise", "--audio", ".", "--features", "paper"],
+            "must be builtin, a file of vectors or column:NAME. Got 'paper'.",
+        ),
+        (
+            ["new", "x.likewise", "--images", ".", "--features", "column:a"],
+            "'--features column:a' needs '--table'.",
+        ),
+        (
+            ["new", "x.likewise", "--images", ".", "--features", "v.npy"],
+            "no file v.npy",
+        ),
+        (["add", "x.likewise", "--images", "."], "There is no project file x.likewise"),
+        (["add", "x.likewise"], "from one of --images and --audio"),
         (["new", "x.likewise", "--images", "a", "--id", "b"], "'--id' needs"),
         (["new", "x.likewise", "--images", "nowhere"], "There is no folder nowhere"),
         (["new", "no/x.likewise"], "There is no folder no."),
@@ -183,3 +205,76 @@ def test_vectors_with_texts(tmp_path):
 
     assert (made["kind"], made["n_items"]) == ("text", 4)
     assert told("status", tmp_path / "v.likewise")["seed"] == 5
+
+
+def test_pictures_have_the_builtin_features_by_default(tmp_path, picture_folder):
+    """The status says what they are, for people and for programs."""
+    path = tmp_path / "p.likewise"
+
+    made = told("new", path, "--images", picture_folder)
+
+    kept = made["features"]
+    assert (kept["name"], kept["n_numbers"]) == ("builtin", 1280)
+    assert kept["digest"].startswith("57934424")
+    assert made["n_features"] == kept["n_components"] <= 29
+    assert kept["share"] >= 0.95
+    assert told("status", path)["features"] == kept
+    words = run("status", path).stdout
+    assert "Features: builtin: 1,280 numbers of length 1, " in words
+    assert f"{kept['n_components']} principal components with 9" in words
+
+
+def test_texts_are_a_line_each(tmp_path):
+    """Empty lines are no items; the text is shown."""
+    (tmp_path / "t.txt").write_text("a cat\n\na dog\nthe moon\n", encoding="utf-8")
+    path = tmp_path / "t.likewise"
+
+    made = told("new", path, "--texts", tmp_path / "t.txt")
+
+    assert (made["kind"], made["n_items"]) == ("text", 3)
+    with Store.open(path) as store:
+        assert store.item_names() == ["line 1", "line 3", "line 4"]
+        assert store.item(1).text == "a dog"
+
+
+def test_one_column_can_hold_the_vectors(tmp_path):
+    """Numbers in its cells are vectors; the other columns are shown alone."""
+    table = 'id,v,note\na,"[1, 0]",x\nb,"[0, 2]",y\nc,"[3, 3]",z\n'
+    (tmp_path / "t.csv").write_text(table)
+    source = ("--table", tmp_path / "t.csv", "--id", "id")
+
+    made = told("new", tmp_path / "t", *source, "--features", "column:v")
+
+    assert (made["features"]["name"], made["features"]["n_numbers"]) == ("column:v", 2)
+    with Store.open(tmp_path / "t") as store:
+        X = store.vectors()
+    assert np.linalg.norm(X[0] - X[1]) == pytest.approx(np.sqrt(2), abs=1e-6)
+    assert np.linalg.norm(X[0] - X[2]) == pytest.approx(
+        np.sqrt(2 - np.sqrt(2)), abs=1e-6
+    )
+
+
+def test_one_column_can_hold_the_text(tmp_path):
+    """Words in its cells are compared as texts."""
+    lines = [f"{k},this is text number {k}" for k in range(5)]
+    (tmp_path / "t.csv").write_text("\n".join(["size,words", *lines]))
+
+    made = told(
+        *("new", tmp_path / "t", "--table", tmp_path / "t.csv"),
+        *("--features", "column:words"),
+    )
+
+    assert made["features"]["name"] == "builtin"
+    assert made["features"]["is_direction"]
+
+
+def test_vectors_of_a_file_go_with_pictures(tmp_path, picture_folder):
+    """One a file, in the order of the files."""
+    np.save(tmp_path / "v.npy", np.random.RandomState(0).normal(size=(33, 5)))
+
+    made = told(
+        *("new", tmp_path / "p", "--images", picture_folder),
+        *("--features", tmp_path / "v.npy"),
+    )
+
+    assert (made["features"]["name"], made["n_items"]) == ("v.npy", 30)

@@ -142,6 +142,8 @@ def old_file(path):
     make_project(path)
     database = sqlite3.connect(path, isolation_level=None)
     database.execute("DROP TABLE flags")
+    database.execute("DROP TABLE projection")
+    database.execute("ALTER TABLE items DROP COLUMN digest")
     database.execute("DELETE FROM migrations WHERE number > 1")
     database.execute("PRAGMA user_version = 1")
     database.execute(
@@ -164,6 +166,9 @@ def test_an_old_file_is_brought_up_to_date_with_its_answers(tmp_path):
         ]
         assert [answer.pair for answer in store.answers()] == [(2, 3)]
         assert store.flagged() == set()
+        assert store.item(3).name == "item 3"
+        assert store.digests() == {}
+        assert store.projection() is None
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path):
