@@ -83,9 +83,8 @@ def main():
     for name in ("paper", "builtin"):
         X = made(name, paths)
         groups = KMeans(len(np.unique(y)), n_init=10, random_state=0).fit_predict(X)
-        print(
-            f"    k-means finds the categories: ARI {adjusted_rand_score(y, groups):.2f}"
-        )
+        agreed = adjusted_rand_score(y, groups)
+        print(f"    k-means finds the categories: ARI {agreed:.2f}")
         for n_labelled in N_LABELLED:
             splits = [draw(y, n_labelled, seed) for seed in range(n_splits)]
             plain = [nearest(X, y, *split) for split in splits]

