@@ -2,6 +2,7 @@
 
 import io
 import os
+import time
 from functools import partial
 
 import numpy as np
@@ -106,6 +107,24 @@ def test_many_pictures_are_read_on_all_cores_in_order(tmp_path, picture_folder):
         assert one.problem == other.problem
         if not other.problem:
             assert_array_equal(one.prepared, other.prepared)
+
+
+def mark(folder, number):
+    (folder / str(number)).touch()
+    return number
+
+
+def test_files_are_not_read_far_ahead(tmp_path):
+    """A slow embedding does not let the pictures of a large folder pile up."""
+    n_calls = 3 * items.MAX_AHEAD
+    results = items.call_all([partial(mark, tmp_path, k) for k in range(n_calls)])
+
+    first = [next(results) for _ in range(5)]
+    time.sleep(1)
+
+    assert first == [0, 1, 2, 3, 4]
+    assert len(list(tmp_path.iterdir())) <= items.MAX_AHEAD + 5
+    assert list(results) == list(range(5, n_calls))
 
 
 def test_an_empty_folder_is_an_error(tmp_path):

@@ -6,6 +6,7 @@ Results go to stdout, progress to stderr.
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -83,7 +84,7 @@ def new(project: Path, is_json: bool, **options: Any) -> None:
         "likewise": version("likewise"),
         "created": now(),
     }
-    with Writer(project) as writer:
+    with Writer(project) as writer, _resumable():
         built = _build(writer, **options)
         settings |= {
             "kind": built.kind,
@@ -108,6 +109,16 @@ def new(project: Path, is_json: bool, **options: Any) -> None:
     click.echo(f"{project}: {n_items:,} items of {n_features} numbers{skipped}.")
     click.echo(f"Features: {describe_features(settings)}")
     click.echo(f"Next: likewise label {project}")
+
+
+@contextmanager
+def _resumable() -> Iterator[None]:
+    """Say that nothing is lost when a person interrupts."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("Stopped. The same command goes on from here.", err=True)
+        raise
 
 
 def print_skipped(skipped: list[tuple[str, str]]) -> None:

@@ -8,9 +8,11 @@ import hashlib
 import io
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from likewise.app.records import Medium, NewItem
 from likewise.app.writer import Writer
 from likewise.features import sounds
 from likewise.features.embedding import BATCH, Embedding, batches
+from likewise.features.pictures import n_cores
 from likewise.features.projection import Projection, fit_projection
 from likewise.features.reading import open_picture, read_bytes
 
@@ -36,6 +39,9 @@ PICTURE_SIZE = 512
 THUMBNAIL_SIZE = 96
 # Below this many files, starting a second process takes longer than it saves.
 MIN_PARALLEL = 24
+# Files read ahead of the one in use: enough for all cores while a batch is embedded,
+# few enough that the pictures of a large folder do not fill the memory.
+MAX_AHEAD = 4 * BATCH
 
 
 @dataclass(frozen=True)
@@ -299,15 +305,19 @@ def finish_vectors(
 
 
 def call_all(calls: Sequence[Callable[[], Any]]) -> Iterator[Any]:
-    """What the calls give, in order, from all cores."""
-    from joblib import Parallel, delayed
-
+    """What the calls give, in order, from all cores; never far ahead of the reader."""
     if len(calls) < MIN_PARALLEL:
-        return (call() for call in calls)
-    results: Iterator[Any] = Parallel(n_jobs=-1, return_as="generator")(
-        delayed(call)() for call in calls
-    )
-    return results
+        yield from (call() for call in calls)
+        return
+    from joblib.externals.loky import get_reusable_executor
+
+    workers = get_reusable_executor(max_workers=n_cores())
+    remaining = iter(calls)
+    waiting = deque(workers.submit(call) for call in islice(remaining, MAX_AHEAD))
+    while waiting:
+        result = waiting.popleft().result()
+        waiting.extend(workers.submit(call) for call in islice(remaining, 1))
+        yield result
 
 
 def read_picture(path: Path, prepare: Callable[[Any], Any] | None = None) -> FileRead:
