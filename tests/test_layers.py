@@ -54,8 +54,9 @@ MAY_IMPORT = {
     | GROUND
     | {"asking.candidates", "asking.records", "model.calibration"},
     "features": {"errors"},
+    "using": GROUND | {"asking.candidates", "asking.closure", "asking.verdicts"},
     "estimators": GROUND | MODEL | {"asking.candidates"},
-    "active": GROUND | MODEL | ASKING | {"estimators"},
+    "active": GROUND | MODEL | ASKING | {"estimators", "using"},
     "experiments": GROUND | {"features", "__init__", "__main__"},
     "app": {"errors", "features", "__init__"},  # the public face alone
     "__main__": {"errors"},

@@ -1,4 +1,4 @@
-"""ActiveMetric: ask, tell, undo, why, when to stop, what came true."""
+"""ActiveMetric: ask, tell, undo, why, when to stop, what came true, groups."""
 
 import copy
 import threading
@@ -30,6 +30,8 @@ from likewise.estimators import BayesianMetric
 from likewise.model import fitting
 from likewise.model.fitting import Fit, Told
 from likewise.pairs import check_pairs, draw_pairs, pair_number
+from likewise.using.groups import Groups, GroupVerdict, group, judge_groups
+from likewise.using.questions import choose_questions, doubted_joins, error_rate
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -66,7 +68,8 @@ class ActiveMetric:
         How to learn; a copy is fitted.
     acquisition : str or callable
         "entropy", "random", "mean-entropy", "laplace-entropy", "information", or a
-        function of (belief, features) that gives a score for each pair.
+        function of (belief, features) that gives a score for each pair; or "groups",
+        which asks what sorts the items fastest.
     equivalence : bool
         Whether "same" is transitive: then answers imply others, and no pair is asked
         whose answer is known or could follow from the rest of its batch.
@@ -138,6 +141,11 @@ class ActiveMetric:
         )
         again = self._disputed()
         again = again[~np.isin(self._numbers(again), excluded)][:n_pairs]
+        if self._sorts:
+            sorting = self._sorting_questions(n_pairs - len(again), excluded, again)
+            again = np.concatenate([again, sorting])
+            if self._candidates is None or len(again) == n_pairs:
+                return again
         excluded = np.r_[excluded, self._numbers(again)]
         forest = Forest(self._log.closure)
         n_checks = self._n_checks(n_pairs - len(again))
@@ -249,8 +257,19 @@ class ActiveMetric:
         return explain(self._pool(), pair, reasons, rank, len(scores), settles)
 
     @_one_at_a_time
-    def should_stop(self) -> Verdict:
-        """Say whether to stop asking, why, and how good the metric probably is."""
+    def groups(self) -> Groups:
+        """Sort the items: every answer respected, the number of groups found."""
+        pool = self._pool()
+        return group(pool.belief, pool.coordinates, self._log.answered())
+
+    @_one_at_a_time
+    def should_stop(self) -> Verdict | GroupVerdict:
+        """Say whether to stop asking, why, and how good the metric probably is.
+
+        Where groups are asked for, how much is probably sorted right.
+        """
+        if self._sorts:
+            return judge_groups(self.groups())
         known = 1 - self._n_open() / max(self._n_candidates(), 1)
         pool, labels_of = self._pool(), self._log.labels_of
         return judge(pool, self._X, labels_of, self.record(), known, self._rng())
@@ -387,6 +406,47 @@ class ActiveMetric:
         if not doubted:
             return np.empty((0, 2), dtype=np.intp)
         return np.unique(np.array(doubted), axis=0)
+
+    @property
+    def _sorts(self) -> bool:
+        """Whether questions are for groups, not for the metric."""
+        return self._acquisition is acquisitions.groups and self._log.equivalence
+
+    def _sorting_questions(
+        self, n_pairs: int, excluded: NDArray[np.int64], again: Pairs
+    ) -> Pairs:
+        """What sorts the items fastest; with `candidates`, among these."""
+        if n_pairs == 0:
+            return np.empty((0, 2), dtype=np.intp)
+        taken = np.r_[excluded, self._numbers(again)]
+        is_open = self._is_open(taken)
+
+        def may_ask(pairs: Pairs) -> Mask:
+            if self._candidates is None:
+                return is_open(pairs)
+            among = np.isin(self._numbers(pairs), self._numbers(self._candidates))
+            return is_open(pairs) & among
+
+        doubted = self._joins_to_doubt(taken)
+        closure = self._log.closure
+        return choose_questions(self.groups(), n_pairs, closure, may_ask, doubted)
+
+    def _joins_to_doubt(self, taken: NDArray[np.int64]) -> tuple[Pairs, Array]:
+        """Answers "same", given once, that look wrong; what asking again is worth.
+
+        They are judged by what was believed before any answer: a belief that has
+        learned from a wrong answer finds it right.
+        """
+        answered, labels = self._log.answered()
+        nothing = AnswerLog(self._n_items, True).evidence(self._rng())
+        before = self._learn(Told(*nothing)).belief
+        groups = group(before, self._frames.coordinates, (answered, labels))
+        times = [self._log.n_times(i, j) for i, j in groups.doubted.tolist()]
+        once = np.array(times, dtype=np.intp) < 2
+        once &= ~np.isin(self._numbers(groups.doubted), taken)
+        flipped = max(self._log.flip_rates().values(), default=0.0)
+        rate = error_rate(flipped, len(self._log) - len(answered))
+        return doubted_joins(groups, once, rate)
 
     def _is_open(self, excluded: NDArray[np.int64]) -> Callable[[Pairs], Mask]:
         """A test for pairs whose label is not known and that may be asked now."""

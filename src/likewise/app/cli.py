@@ -227,8 +227,13 @@ def _check_acquisition(name: str) -> str:
     """Refuse now what the learner would refuse later, once the file is made."""
     import numpy as np
 
-    from likewise import ActiveMetric
+    from likewise import ActiveMetric, InputError
 
+    if name == "groups":
+        raise InputError(
+            "'acquisition' must ask for the metric here: the page does not show groups "
+            "yet. Got 'groups'. Take 'entropy', or groups in Python."
+        )
     ActiveMetric(np.eye(2), acquisition=name)
     return name
 

@@ -123,7 +123,9 @@ class Insight:
         estimate = Estimate(
             n_answers,
             state[0],
-            *verdict.neighbours,
+            verdict.figure.value,
+            verdict.figure.low,
+            verdict.figure.high,
             int(learner.answers_saved()),
         )
         with self._lock:

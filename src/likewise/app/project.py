@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import ActiveMetric, InputError, StoreError
+from likewise import ActiveMetric, BayesianMetric, InputError, StoreError
 from likewise.app.ahead import Ahead
 from likewise.app.records import (
     Answer,
@@ -34,6 +34,8 @@ WORDS = {label: word for word, label in LABELS.items()}
 # Up to this many items every pair may be asked; beyond, a drawn part of them.
 MAX_EXHAUSTIVE = 6000
 N_CANDIDATES = 60_000
+# And the matrix spans as many directions at most: more would take minutes a question.
+MAX_BASIS = 48
 # Ways to choose pairs that older files name, and what chooses in their stead.
 RENAMED = {"batch": "entropy"}
 MAX_NAME = 60
@@ -432,10 +434,13 @@ def _check_seconds(seconds: float | None) -> float | None:
 
 
 def _new_learner(X: NDArray[np.float32], settings: dict[str, Any]) -> ActiveMetric:
-    acquisition = settings["acquisition"]
+    metric, acquisition = BayesianMetric(), settings["acquisition"]
+    if len(X) > MAX_EXHAUSTIVE:
+        metric.set_params(n_basis=min(MAX_BASIS, X.shape[1]))
     try:
         return ActiveMetric(
             X,
+            metric,
             acquisition=RENAMED.get(acquisition, acquisition),
             candidates=_candidates(X, settings["seed"]),
             random_state=settings["seed"],

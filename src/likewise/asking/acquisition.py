@@ -42,12 +42,18 @@ def information(belief: Belief, features: Array) -> Array:
     return belief.information(features)
 
 
+def groups(belief: Belief, features: Array) -> Array:
+    """Doubt about a pair by itself; what it would sort is for the learner to add."""
+    return entropy(belief, features)
+
+
 ACQUISITIONS: dict[str, Acquisition] = {
     "random": random,
     "mean-entropy": mean_entropy,
     "laplace-entropy": laplace_entropy,
     "entropy": entropy,
     "information": information,
+    "groups": groups,
 }
 
 

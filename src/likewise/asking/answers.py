@@ -224,6 +224,12 @@ class AnswerLog:
             return 0
         return self.closure.n_known() - self.closure.n_answered()
 
+    def answered(self) -> tuple[Pairs, Array]:
+        """Pairs with an answer of their own, and the labels in force."""
+        standing = self.standing()
+        labels = np.array([self._label(pair) for pair in standing], dtype=float)
+        return pair_array(standing), labels
+
     def known(self, rng: np.random.RandomState) -> KnownPairs:
         """Every pair answered or implied, with its label and source."""
         answered = self.standing()

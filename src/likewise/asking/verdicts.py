@@ -73,6 +73,11 @@ class Verdict:
     random_annotators: list[str | None]  # whose answers look random
 
     @property
+    def figure(self) -> Estimate:
+        """The figure to show first."""
+        return self.neighbours
+
+    @property
     def words(self) -> str:
         """The verdict for people, the first figure aside."""
         sentences = [

@@ -1,0 +1,1 @@
+"""What a learned metric is good for: groups of items."""

@@ -1,0 +1,319 @@
+"""Items joined step by step, the cheapest join first, and never against an answer.
+
+The cost of a join is Ward's: by how much the squared distances of the items to their
+centres grow, times two. Nothing here knows of beliefs; where to stop is for groups.py.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Pairs = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+Made = tuple[int, int, float, float]  # two pieces, the cost, and that of a rival
+
+# Pieces whose costs are all held at once: 72 MB. Of more, those that are each other's
+# cheapest among their neighbours are joined first, as Ward's method would.
+MAX_PIECES = 3_000
+# Neighbours among which a piece looks for its cheapest then.
+N_NEAREST = 12
+
+
+@dataclass(frozen=True)
+class Joins:
+    """A sequence of joins. Piece p < n_items is item p, n_items + t the t-th join."""
+
+    n_items: int
+    pieces: Pairs  # (n_joins, 2): what each join made one
+    costs: Array  # (n_joins,)
+    # (n_joins,): the least cost of joining either of the two with what is known to be
+    # apart from the other; infinite where nothing is.
+    rivals: Array
+
+    def tops(self, n_joins: int) -> Rows:
+        """The piece that each item is in after so many joins, (n_items,)."""
+        tops = np.arange(self.n_items + n_joins)
+        for made in range(self.n_items + n_joins - 1, self.n_items - 1, -1):
+            tops[self.pieces[made - self.n_items]] = tops[made]
+        return tops[: self.n_items]
+
+    def heights(self, pairs: Pairs) -> Array:
+        """The greatest cost before each pair is in one piece; infinite if it never is.
+
+        What was joined under constraints may cost less than what it is made of.
+        """
+        parents = np.arange(self.n_items + len(self.pieces))
+        reached = np.zeros(len(parents))
+        for made, (a, b) in enumerate(self.pieces.tolist(), self.n_items):
+            parents[a] = parents[b] = made
+            cost = self.costs[made - self.n_items]
+            reached[made] = max(reached[a], reached[b], cost)
+        return np.array([_meet(parents, reached, i, j) for i, j in pairs.tolist()])
+
+
+def _meet(parents: Rows, reached: Array, i: int, j: int) -> float:
+    """Climb from the lower of two pieces, in the order of joins, until they are one."""
+    while i != j:
+        i, j = min(i, j), max(i, j)
+        if parents[i] == i:
+            return float("inf")
+        i = int(parents[i])
+    return float(reached[i])
+
+
+@dataclass
+class _Pieces:
+    """Pieces that are left, a row each."""
+
+    centres: Array  # (n_pieces, n_dimensions)
+    sizes: Array
+    names: Rows  # as Joins numbers them
+    families: Rows  # pieces of one family belong together
+
+    def costs(self, rows: Rows, others: Rows) -> Array:
+        gaps = self.centres[rows] - self.centres[others]
+        squared = np.einsum("ij,ij->i", gaps, gaps)
+        a, b = self.sizes[rows], self.sizes[others]
+        return np.asarray(2 * a * b / (a + b) * squared)
+
+
+class Joining:
+    """The items, joined as far as few pieces make it necessary."""
+
+    def __init__(self, space: Array, families: Rows, apart: Pairs) -> None:
+        n_items = len(space)
+        self._n_items, self._apart = n_items, apart
+        self._first: list[Made] = []
+        pieces = _Pieces(space, np.ones(n_items), np.arange(n_items), families)
+        if n_items > MAX_PIECES:
+            asked = _are_asked(families, apart)
+            pieces = _join_near(pieces, asked, self._first)
+        self._pieces = pieces
+
+    def free(self) -> Joins:
+        """Join all there is, answers forgotten."""
+        nothing = np.empty((0, 2), dtype=np.intp)
+        n_pieces = len(self._pieces.sizes)
+        return self._run(np.arange(n_pieces), nothing)
+
+    def held(self) -> Joins:
+        """Join all that may be, never two families that are apart.
+
+        Items of one family belong together, but are joined like others, by their cost.
+        """
+        return self._run(self._pieces.families, self._apart)
+
+    def _run(self, families: Rows, apart: Pairs) -> Joins:
+        next_name = self._n_items + len(self._first)
+        table = _Table(self._pieces, families, apart)
+        return _joins(
+            self._n_items, self._first, _join_all(self._pieces, table, next_name)
+        )
+
+
+def _joins(
+    n_items: int,
+    first: list[Made],
+    then: list[Made],
+) -> Joins:
+    made = first + then
+    pieces = np.array([each[:2] for each in made], dtype=np.intp).reshape(-1, 2)
+    costs = np.array([each[2:] for each in made]).reshape(-1, 2)
+    return Joins(n_items, pieces, costs[:, 0], costs[:, 1])
+
+
+def _are_asked(families: Rows, apart: Pairs) -> Mask:
+    """Items that an answer speaks of."""
+    counts = np.bincount(families, minlength=len(families))
+    is_told = counts > 1
+    is_told[apart.ravel()] = True
+    return np.asarray(is_told[families])
+
+
+def _join_near(pieces: _Pieces, asked: Mask, made: list[Made]) -> _Pieces:
+    """Join pieces that are each other's cheapest neighbour until few enough are left.
+
+    Memory follows the graph of neighbours. Two pieces of different families that
+    answers speak of are left to where all answers are at hand.
+    """
+    n_items = len(asked)
+    while (n_left := len(pieces.sizes)) > MAX_PIECES:
+        edges = _neighbours(pieces.centres)
+        while len(pieces.sizes) > MAX_PIECES:
+            n_before = len(pieces.sizes)
+            pieces, asked, edges = _join_mutual(pieces, asked, edges, n_items, made)
+            if len(pieces.sizes) == n_before:
+                break
+        if len(pieces.sizes) == n_left:
+            break
+    return pieces
+
+
+def _neighbours(centres: Array) -> Pairs:
+    """Pairs of pieces of which one is among the nearest of the other."""
+    Z = centres.astype(np.float32)
+    search = NearestNeighbors(n_neighbors=N_NEAREST + 1).fit(Z)
+    found = search.kneighbors(Z, return_distance=False)
+    rows = np.repeat(np.arange(len(Z)), found.shape[1])
+    return _edges(np.column_stack([rows, found.ravel()]))
+
+
+def _edges(pairs: Pairs) -> Pairs:
+    pairs = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
+    return np.unique(pairs, axis=0)
+
+
+def _join_mutual(
+    pieces: _Pieces,
+    asked: Mask,
+    edges: Pairs,
+    n_items: int,
+    made: list[Made],
+) -> tuple[_Pieces, Mask, Pairs]:
+    """One round: every edge that is the cheapest of both its ends."""
+    a, b = edges.T
+    may = ~(asked[a] & asked[b]) | (pieces.families[a] == pieces.families[b])
+    a, b = a[may], b[may]
+    costs = pieces.costs(a, b)
+    order = np.lexsort((b, a, costs))
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    cheapest = np.full(len(asked), len(order))
+    np.minimum.at(cheapest, a, rank)
+    np.minimum.at(cheapest, b, rank)
+    mutual = order[(cheapest[a] == rank)[order] & (cheapest[b] == rank)[order]]
+    mutual = mutual[: len(asked) - MAX_PIECES]
+    i, j = a[mutual], b[mutual]
+    first = n_items + len(made)
+    names = zip(pieces.names[i].tolist(), pieces.names[j].tolist(), strict=True)
+    made += [
+        (*both, cost, np.inf)
+        for both, cost in zip(names, costs[mutual].tolist(), strict=True)
+    ]
+    total = pieces.sizes[i] + pieces.sizes[j]
+    centres, sizes = pieces.centres.copy(), pieces.sizes.copy()
+    share = (pieces.sizes[j] / total)[:, None]
+    centres[i] += share * (centres[j] - centres[i])
+    sizes[i] = total
+    names_left, families = pieces.names.copy(), pieces.families.copy()
+    names_left[i] = np.arange(first, first + len(i))
+    families[i] = np.where(asked[j], families[j], families[i])
+    asked = asked.copy()
+    asked[i] |= asked[j]
+    place = np.arange(len(asked))
+    place[j] = i
+    kept = np.ones(len(asked), dtype=bool)
+    kept[j] = False
+    place = (np.cumsum(kept) - 1)[place]
+    left = _Pieces(centres[kept], sizes[kept], names_left[kept], families[kept])
+    return left, asked[kept], _edges(place[edges])
+
+
+def _join_all(pieces: _Pieces, table: "_Table", next_name: int) -> list[Made]:
+    """Join one pair after another, the costs of all pairs at hand."""
+    names, made = pieces.names.copy(), []
+    while (found := table.cheapest()) is not None:
+        i, j, cost = found
+        made.append((int(names[i]), int(names[j]), cost, table.rival(i, j)))
+        names[i] = next_name
+        next_name += 1
+        table.join(i, j, cost)
+    return made
+
+
+class _Table:
+    """The cost of joining any two pieces; infinite where an answer forbids it."""
+
+    def __init__(self, pieces: _Pieces, families: Rows, apart: Pairs) -> None:
+        Z, self._sizes = pieces.centres, pieces.sizes.copy()
+        self._family = families.copy()
+        self._rows: dict[int, list[int]] = {}
+        for row, family in enumerate(families.tolist()):
+            self._rows.setdefault(family, []).append(row)
+        squares = np.einsum("ij,ij->i", Z, Z)
+        cost = squares[:, None] + squares - 2 * Z @ Z.T
+        np.maximum(cost, 0.0, out=cost)
+        # Twice the harmonic mean of the sizes, half of it: Ward's factor.
+        cost *= 2 * self._sizes
+        cost *= self._sizes[:, None]
+        cost /= self._sizes[:, None] + self._sizes
+        np.fill_diagonal(cost, np.inf)
+        self._cost = cost
+        self._apart: dict[int, set[int]] = {}
+        for a, b in apart.tolist():
+            self._apart.setdefault(a, set()).add(b)
+            self._apart.setdefault(b, set()).add(a)
+            self._forbid(self._rows[a], self._rows[b])
+        self._nearest = cost.argmin(axis=1) if len(cost) else np.empty(0, np.intp)
+        self._lowest = cost[np.arange(len(cost)), self._nearest]
+
+    def cheapest(self) -> tuple[int, int, float] | None:
+        """Two pieces and the cost of joining them; None if no two may be joined.
+
+        Costs of what is joined never fall below those of its parts: what a row has as
+        its lowest is a lower bound, looked at again when it is the lowest of all.
+        """
+        while True:
+            if np.isinf(self._lowest).all():
+                return None
+            i = int(self._lowest.argmin())
+            low = self._lowest[i]
+            j = int(self._nearest[i])
+            if self._cost[i, j] == low:
+                return min(i, j), max(i, j), float(low)
+            self._look_again(i)
+
+    def rival(self, i: int, j: int) -> float:
+        """The least cost of joining one of two with what is apart from the other."""
+        least = np.inf
+        for one, other in ((i, j), (j, i)):
+            for family in self._apart.get(int(self._family[other]), ()):
+                if rows := self._rows[family]:
+                    least = min(least, float(self._cost[one, rows].min()))
+        return least
+
+    def join(self, i: int, j: int, cost: float) -> None:
+        """Put piece j into piece i."""
+        sizes, table = self._sizes, self._cost
+        grown_i, grown_j = sizes[i] + sizes, sizes[j] + sizes
+        joined = grown_i * table[i] + grown_j * table[j] - sizes * cost
+        joined /= sizes[i] + grown_j
+        joined[[i, j]] = np.inf
+        table[i] = table[:, i] = joined
+        table[j] = table[:, j] = np.inf
+        self._lowest[j] = np.inf
+        sizes[i] += sizes[j]
+        self._unite(i, j)
+        self._look_again(i)
+
+    def _look_again(self, row: int) -> None:
+        self._nearest[row] = self._cost[row].argmin()
+        self._lowest[row] = self._cost[row, self._nearest[row]]
+
+    def _forbid(self, rows: list[int], others: list[int]) -> None:
+        if rows and others:
+            self._cost[np.ix_(rows, others)] = np.inf
+            self._cost[np.ix_(others, rows)] = np.inf
+
+    def _unite(self, i: int, j: int) -> None:
+        """One family of two, apart from all that either is apart from."""
+        a, b = int(self._family[i]), int(self._family[j])
+        self._rows[b].remove(j)
+        if a == b:
+            return
+        ours, theirs = self._apart.pop(a, set()), self._apart.pop(b, set())
+        for other in ours - theirs:
+            self._forbid(self._rows[b], self._rows[other])
+        for other in theirs - ours:
+            self._forbid(self._rows[a], self._rows[other])
+        for other in ours | theirs:
+            self._apart[other] -= {b}
+            self._apart[other].add(a)
+        if ours | theirs:
+            self._apart[a] = ours | theirs
+        self._family[self._rows[b]] = a
+        self._rows[a] += self._rows.pop(b)
