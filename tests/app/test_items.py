@@ -5,6 +5,7 @@ import os
 import time
 from functools import partial
 
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -125,6 +126,16 @@ def test_files_are_not_read_far_ahead(tmp_path):
     assert first == [0, 1, 2, 3, 4]
     assert len(list(tmp_path.iterdir())) <= items.MAX_AHEAD + 5
     assert list(results) == list(range(5, n_calls))
+
+
+def test_other_work_on_all_cores_goes_on_afterwards():
+    """The workers of one are not taken for those of another."""
+    results = items.call_all([partial(abs, -k) for k in range(items.MIN_PARALLEL)])
+    assert list(results) == list(range(items.MIN_PARALLEL))
+
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(-k) for k in range(3))
+
+    assert found == [0, 1, 2]
 
 
 def test_an_empty_folder_is_an_error(tmp_path):

@@ -309,15 +309,19 @@ def call_all(calls: Sequence[Callable[[], Any]]) -> Iterator[Any]:
     if len(calls) < MIN_PARALLEL:
         yield from (call() for call in calls)
         return
-    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky import ProcessPoolExecutor
 
-    workers = get_reusable_executor(max_workers=n_cores())
+    # Not the reusable one: joblib would find it there, take it for its own, and fail.
+    workers = ProcessPoolExecutor(max_workers=n_cores())
     remaining = iter(calls)
-    waiting = deque(workers.submit(call) for call in islice(remaining, MAX_AHEAD))
-    while waiting:
-        result = waiting.popleft().result()
-        waiting.extend(workers.submit(call) for call in islice(remaining, 1))
-        yield result
+    try:
+        waiting = deque(workers.submit(call) for call in islice(remaining, MAX_AHEAD))
+        while waiting:
+            result = waiting.popleft().result()
+            waiting.extend(workers.submit(call) for call in islice(remaining, 1))
+            yield result
+    finally:
+        workers.shutdown(kill_workers=True)
 
 
 def read_picture(path: Path, prepare: Callable[[Any], Any] | None = None) -> FileRead:
