@@ -510,3 +510,16 @@ def test_one_item_left_is_enough_to_fit(weight):
     metric = BayesianMetric().fit(X, [0, 0, 0], sample_weight=weight)
 
     assert np.isfinite(metric.transform(X)).all()
+
+
+def test_drawn_pairs_are_weighed_back(rng, monkeypatch):
+    """Half of the drawn pairs are the same, one in ten of all is: P(same) knows."""
+    monkeypatch.setattr(estimators, "MAX_PAIRS", 200)
+    y = np.repeat(np.arange(10), 12)
+    X = rng.normal(size=(10, 4))[y] + rng.normal(size=(120, 4))
+    pairs = all_pairs(120)
+
+    p_same = BayesianMetric(random_state=0).fit(X, y).pair_probability(X, pairs)
+
+    is_same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    assert abs(p_same.mean() - is_same.mean()) < 0.05

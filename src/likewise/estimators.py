@@ -37,6 +37,8 @@ Pairs = NDArray[np.intp]
 
 # Pairs that fit(X, y) learns from at most: more would cost it the items' noise.
 MAX_PAIRS = MAX_PLACED
+# Of the pairs that are drawn from classes, what the rarer kind counts at least.
+RARE = 0.05
 
 
 class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -176,7 +178,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Every pair of items counts while there are at most 1,500; beyond that, a sample
         of so many drawn by `random_state`, half of them same and half different (or
-        all there are of one kind).
+        all there are of one kind), weighed back to how often either is.
 
         Parameters
         ----------
@@ -194,6 +196,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         rng = check_random_state(self.random_state)
         pairs, labels = pairs_from_classes(classes, MAX_PAIRS, rng)
         weights = item_weights[pairs].prod(axis=1)
+        if len(pairs) < len(X) * (len(X) - 1) // 2:
+            weights = _weighed_back(weights, labels, classes, item_weights)
         frames = self._look_at(X, item_weights)
         return self._learn(
             frames, Told(pairs, (labels + 1) / 2, weights, np.zeros(len(pairs), bool))
@@ -388,6 +392,25 @@ def _merge_equal_rows(
     _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     merged = np.bincount(group.ravel(), weights=item_weights).astype(float)
     return X[first], classes[first], merged
+
+
+def _weighed_back(
+    weights: Array, labels: Array, classes: NDArray[np.intp], item_weights: Array
+) -> Array:
+    """Weights of drawn pairs, with the share of "same" that all pairs have.
+
+    The rarer kind keeps a share of RARE: without it there is nothing to learn.
+    """
+    of_classes = np.bincount(classes, item_weights)
+    by_itself = float(item_weights @ item_weights)
+    everything = float(item_weights.sum()) ** 2 - by_itself
+    share = (float(of_classes @ of_classes) - by_itself) / everything
+    share = min(max(share, RARE), 1 - RARE)
+    drawn = float(weights[labels > 0].sum() / weights.sum())
+    if not 0 < drawn < 1:
+        return weights
+    factors = np.where(labels > 0, share / drawn, (1 - share) / (1 - drawn))
+    return np.asarray(weights * factors)
 
 
 def _signed(components: Array) -> Array:
