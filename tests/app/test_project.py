@@ -258,8 +258,8 @@ def test_answers_raise_the_accuracy_of_the_metric(project):
     run(project, 25)
     after = hits(project.learner().metric_.transform(project.X))
 
-    assert after > before + 0.1
-    assert after > 0.8
+    assert after > before + 0.05
+    assert after > 0.9
 
 
 def test_a_project_that_names_an_older_way_to_ask_still_opens(tmp_path):
