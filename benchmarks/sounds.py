@@ -124,7 +124,7 @@ MAKERS = {
 
 
 def accuracies(X, y):
-    """Of 1NN, with so many labelled recordings of each class."""
+    """Of 1NN by distance, with so many labelled items of each class."""
     classes = np.unique(y, return_inverse=True)[1]
     means = []
     for n_labelled in N_LABELLED:

@@ -23,12 +23,11 @@ from pathlib import Path
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sounds import N_LABELLED, accuracies
 
 from likewise.features import texts as made
 from likewise.features.projection import fit_projection, unit_length
 
-N_LABELLED = (1, 3, 5)  # of each class
-N_SPLITS = 20
 MOST = 100  # texts of one class
 FLAGS = 98  # the number of the emoji that are flags of countries
 
@@ -147,24 +146,6 @@ def _trimmed(found):
             kept.append(found[k])
     kept = [(text, y) for text, y in kept if seen[y] >= 8]
     return [text for text, _ in kept], np.array([y for _, y in kept])
-
-
-def accuracies(X, y):
-    """Of 1NN by distance, with so many labelled texts of each class."""
-    classes = np.unique(y, return_inverse=True)[1]
-    means = []
-    for n_labelled in N_LABELLED:
-        hits = []
-        for seed in range(N_SPLITS):
-            rng = np.random.default_rng(seed)
-            order = rng.permutation(len(y))
-            ranked = [order[classes[order] == k] for k in range(classes.max() + 1)]
-            known = np.concatenate([rows[:n_labelled] for rows in ranked])
-            rest = np.setdiff1d(order, known)
-            near = ((X[known] ** 2).sum(1) - 2 * X[rest] @ X[known].T).argmin(axis=1)
-            hits.append(np.mean(classes[known][near] == classes[rest]))
-        means.append(np.mean(hits))
-    return means
 
 
 def main():

@@ -346,7 +346,7 @@ class ActiveMetric:
         return fitting.fit(self._frames, told, self._model.rules, start)
 
     def _keep(self, n_answers: int, fitted: Fit) -> None:
-        """Keep a fit, and of the others only checkpoints that are still of use."""
+        """Keep a fit, and of the others the last checkpoints: undo goes back there."""
         oldest = _checkpoint(int(n_answers / 1.5))
         for other in list(self._fits):
             if other < oldest or _checkpoint(other) != other:
@@ -438,7 +438,7 @@ class ActiveMetric:
         learned from a wrong answer finds it right.
         """
         answered, labels = self._log.answered()
-        nothing = AnswerLog(self._n_items, True).evidence(self._rng())
+        nothing = self._log.first(0).evidence(self._rng())
         before = self._learn(Told(*nothing)).belief
         groups = group(before, self._frames.coordinates, (answered, labels))
         times = [self._log.n_times(i, j) for i, j in groups.doubted.tolist()]

@@ -265,7 +265,7 @@ class Stops:
 
     def __call__(self, pictures):
         if self.n_batches == 0:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt("stopped by hand")
         self.n_batches -= 1
         self.n_embedded += len(pictures)
         return colours(pictures)
@@ -283,7 +283,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
     folder.mkdir()
     many_pictures(folder, 100)
     first, second, whole = Stops(2), Stops(9), Stops(9)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="stopped by hand"):
         build(tmp_path / "p.likewise", items.from_images, folder, named(first))
     assert not (tmp_path / "p.likewise").exists()
 
@@ -311,7 +311,7 @@ def test_vectors_of_another_model_are_not_taken_up(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     many_pictures(folder, 64)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="stopped by hand"):
         build(tmp_path / "p.likewise", items.from_images, folder, named(Stops(1)))
     Image.new("RGB", (9, 9), "red").save(folder / "3.png")
     again, other = Stops(9), Stops(9)

@@ -17,7 +17,7 @@ from likewise.pairs import check_labels
 Array = NDArray[np.float64]
 
 # Deviations of shift and of the slope's logarithm before any answer came true: those of
-# most evidence over the data sets of benchmarks/meanings.py (benchmarks/honesty.py).
+# most evidence over the data sets of benchmarks/meanings.py (by hand: docs/math.md).
 SHIFT_DEVIATION, SLOPE_DEVIATION = 0.25, 0.75
 # Predictions nearer to 0 or 1 are held to say no more than this.
 SUREST = 1e-4
