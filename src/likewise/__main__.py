@@ -37,6 +37,7 @@ COMMANDS = {
     "ask": ("likewise.app.cli", "app", "Print the open question of a project."),
     "answer": ("likewise.app.cli", "app", "Answer the open question."),
     "status": ("likewise.app.cli", "app", "Print how far a project has come."),
+    "groups": ("likewise.app.cli_groups", "app", "Print or write out the groups."),
     "export": ("likewise.app.cli_exchange", "app", "Write the answers to a file."),
     "import": ("likewise.app.cli_exchange", "app", "Take answers from a file."),
     "demo-serve": ("likewise.app.cli", "app", ""),

@@ -138,18 +138,21 @@ def test_a_file_of_a_newer_version_is_left_alone(path):
 
 
 def old_file(path):
-    """A file as the first version made it, with one answer."""
+    """A file as the first version made it, with two answers, one taken back."""
     make_project(path)
     database = sqlite3.connect(path, isolation_level=None)
     database.execute("DROP TABLE flags")
     database.execute("DROP TABLE projection")
+    database.execute("DROP TABLE group_names")
     database.execute("ALTER TABLE items DROP COLUMN digest")
     database.execute("DELETE FROM migrations WHERE number > 1")
     database.execute("PRAGMA user_version = 1")
     database.execute(
         "INSERT INTO answers VALUES"
-        " (1, 1, NULL, 2, 3, -1, 'ada', '', 1.0, 0, 'imported', NULL)"
+        " (1, 1, NULL, 2, 3, -1, 'ada', '', 1.0, 0, 'imported', NULL),"
+        " (2, 2, NULL, 4, 5, 1, 'ada', '', 1.0, 1, 'changed', 1)"
     )
+    database.execute("INSERT INTO undone VALUES (2, 'ada', '')")
     return database
 
 
@@ -163,8 +166,12 @@ def test_an_old_file_is_brought_up_to_date_with_its_answers(tmp_path):
             "m001_initial",
             "m002_flags",
             "m003_features",
+            "m004_groups",
         ]
-        assert [answer.pair for answer in store.answers()] == [(2, 3)]
+        assert [a.pair for a in store.answers() if not a.undone] == [(2, 3)]
+        assert [a.pair for a in store.answers() if a.undone] == [(4, 5)]
+        assert store.group_answers([(6, 7)], 1, "bo", 0)[0].id == 3
+        assert store.group_names() == []
         assert store.flagged() == set()
         assert store.item(3).name == "item 3"
         assert store.digests() == {}

@@ -18,7 +18,7 @@ from likewise import InputError
 from likewise.app import items, tables
 from likewise.app.insight import Insight, Progress
 from likewise.app.items import Built, Features
-from likewise.app.project import LABELS, Project
+from likewise.app.project import LABELS, PURPOSES, Project, check_task
 from likewise.app.records import Question, describe_features
 from likewise.app.store import is_writable, now
 from likewise.app.writer import Writer
@@ -66,8 +66,14 @@ def file_option(name: str, words: str) -> Callable[[Command], Command]:
     "--seed", type=click.IntRange(0, 2**31 - 1), help="Fixes all questions. [random]"
 )
 @click.option(
-    "--acquisition", default="entropy", show_default=True, help="How pairs are chosen."
+    "--for",
+    "purpose",
+    type=click.Choice(list(PURPOSES)),
+    help="What the questions are for: items in groups, or a metric. [groups]",
 )
+@click.option("--acquisition", help="How pairs are chosen. [by --for]")
+@click.option("--question", default="", help="What to ask, such as: Same person?")
+@click.option("--instructions", default="", help="What explains the question.")
 @as_json
 def new(project: Path, is_json: bool, **options: Any) -> None:
     """Make a project file from pictures, vectors, a table, sounds or texts.
@@ -80,7 +86,10 @@ def new(project: Path, is_json: bool, **options: Any) -> None:
     seed = options.pop("seed")
     settings = {
         "seed": _random_seed() if seed is None else seed,
-        "acquisition": _check_acquisition(options.pop("acquisition")),
+        "acquisition": _check_acquisition(
+            options.pop("purpose"), options.pop("acquisition")
+        ),
+        **check_task(options.pop("question"), options.pop("instructions")),
         "likewise": version("likewise"),
         "created": now(),
     }
@@ -91,6 +100,9 @@ def new(project: Path, is_json: bool, **options: Any) -> None:
             "feature_names": built.feature_names,
             "features": built.features,
         }
+        folder = options["images"] or options["audio"]
+        if folder is not None:
+            settings["folder"] = items.readable(str(folder.absolute()))
         writer.finish(built.vectors, settings, built.projection)
     print_skipped(built.skipped)
     settings["n_features"] = built.vectors.shape[1]
@@ -223,16 +235,17 @@ def _random_seed() -> int:
     return secrets.randbelow(2**31 - 1)
 
 
-def _check_acquisition(name: str) -> str:
-    """Refuse now what the learner would refuse later, once the file is made."""
+def _check_acquisition(purpose: str | None, name: str | None) -> str:
+    """How pairs are chosen; refuses now what the learner would refuse later."""
     import numpy as np
 
-    from likewise import ActiveMetric, InputError
+    from likewise import ActiveMetric
 
-    if name == "groups":
+    if name is None:
+        return PURPOSES[purpose or "groups"]
+    if purpose is not None and (purpose == "groups") != (name == "groups"):
         raise InputError(
-            "'acquisition' must ask for the metric here: the page does not show groups "
-            "yet. Got 'groups'. Take 'entropy', or groups in Python."
+            f"'--acquisition {name}' does not ask for '--for {purpose}'. Give one."
         )
     ActiveMetric(np.eye(2), acquisition=name)
     return name

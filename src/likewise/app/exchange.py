@@ -29,6 +29,8 @@ COLUMNS = (
     "source",
 )
 FORMATS = (".csv", ".jsonl", ".parquet", ".json")
+# What a spreadsheet takes for the beginning of a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # How other tools write what we call same, different and unsure.
 SAID = {
     **{word: label for word, label in LABELS.items()},
@@ -83,8 +85,6 @@ def _implied_rows(project: Project, seed: int) -> list[Row]:
 
 def write_answers(rows: list[Row], path: Path, form: str = "likewise") -> None:
     """Write rows in the format that the name ends with."""
-    if path.exists():
-        raise StoreError(f"{path} exists already. Choose another name.")
     converted = CONVERTERS[form](rows)
     suffix = path.suffix.lower()
     if isinstance(converted, dict) != (suffix == ".json"):
@@ -94,8 +94,15 @@ def write_answers(rows: list[Row], path: Path, form: str = "likewise") -> None:
         raise InputError(
             f"Answers must go to a .csv, .jsonl or .parquet file. Got {path.name}."
         )
+    write_new(converted, path)
+
+
+def write_new(value: Any, path: Path) -> None:
+    """Write rows, or what JSON can say, to a file that is not there yet."""
+    if path.exists():
+        raise StoreError(f"{path} exists already. Choose another name.")
     try:
-        _WRITERS[suffix](converted, path)
+        _WRITERS[path.suffix.lower()](value, path)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror}.") from error
 
@@ -104,7 +111,15 @@ def _write_csv(rows: list[Row], path: Path) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]) if rows else COLUMNS)
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(
+            {name: safe_cell(cell) for name, cell in row.items()} for row in rows
+        )
+
+
+def safe_cell(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula: those get an apostrophe."""
+    is_formula = isinstance(cell, str) and cell.startswith(FORMULA)
+    return f"'{cell}" if is_formula else cell
 
 
 def _write_jsonl(rows: list[Row], path: Path) -> None:
@@ -236,6 +251,8 @@ class Finder:
     def name(self, given: Any) -> int:
         """The item of this name; else the one of this number."""
         text = str(given)
+        if text not in self._names and text[:1] == "'" and text[1:2] in FORMULA:
+            text = text[1:]  # as we write it, see safe_cell
         if text in self._names:
             return self._names[text]
         if text.isdecimal() and text.isascii() and int(text) < len(self._names):

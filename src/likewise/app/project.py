@@ -39,6 +39,10 @@ MAX_BASIS = 48
 # Ways to choose pairs that older files name, and what chooses in their stead.
 RENAMED = {"batch": "entropy"}
 MAX_NAME = 60
+# What questions may be for, and how they are chosen then.
+PURPOSES = {"groups": "groups", "metric": "entropy"}
+# Characters of the question put to people, and of what explains it.
+MAX_QUESTION, MAX_INSTRUCTIONS = 200, 5000
 # Where several people answer, one question in so many was answered by another before.
 SECOND_OPINION = 10
 
@@ -149,6 +153,69 @@ class Project:
             answer = self.store.change(old, label, annotator, self.version)
             self._take(answer)
         return answer
+
+    def tell(
+        self, pairs: list[tuple[int, int]], label: int, annotator: str
+    ) -> list[Answer]:
+        """Take what someone said of groups: one label for several pairs, at once."""
+        check_label(label)
+        annotator = check_annotator(annotator)
+        if not pairs or any(i == j for i, j in pairs):
+            raise InputError("A pair must have two different items. Got none, or one.")
+        with self.lock:
+            self._sync()
+            for number in {number for pair in pairs for number in pair}:
+                self.store.item(number)
+            answers = self.store.group_answers(pairs, label, annotator, self.version)
+            self._reload()
+            self._notify()
+        return answers
+
+    def take_back(self, number: int, annotator: str) -> Answer:
+        """Take back one of the annotator's answers, however old."""
+        with self.lock:
+            self._sync()
+            answer = next((a for a in self._answers if a.id == number), None)
+            if answer is None or answer.undone:
+                raise NotThereError(f"There is no answer {number} to take back.")
+            if answer.annotator != annotator:
+                raise InputError(
+                    f"Answer {number} is of {answer.annotator!r}, not of {annotator!r}."
+                )
+            self.store.undo(answer, annotator)
+            self._reload()
+            self._notify()
+            return answer
+
+    @property
+    def purpose(self) -> str:
+        """What the questions are for: "groups" or "metric"."""
+        return "groups" if self.settings["acquisition"] == "groups" else "metric"
+
+    def set_purpose(self, purpose: str) -> None:
+        """Ask for groups or for the metric from now on; open questions are dropped."""
+        if purpose not in PURPOSES:
+            raise InputError(
+                f"Questions must be for {' or '.join(PURPOSES)}. Got {purpose!r}."
+            )
+        with self.lock:
+            self._sync()
+            if purpose == self.purpose:
+                return
+            self.store.set_setting("acquisition", PURPOSES[purpose])
+            self.store.forget_estimates()
+            for question in self.store.open_questions():
+                self.store.withdraw(question.id)
+            self._reload()
+            self._notify()
+
+    def set_task(self, question: str, instructions: str) -> None:
+        """Change the question that is put to people, and what explains it."""
+        task = check_task(question, instructions)
+        with self.lock:
+            for name, value in task.items():
+                self.store.set_setting(name, value)
+            self.settings = self.store.settings()
 
     def flag(self, number: int, annotator: str, is_flagged: bool) -> None:
         """Set a question aside for a second look, or no longer."""
@@ -312,6 +379,7 @@ class Project:
             self._seen = changes
 
     def _reload(self) -> None:
+        self._follow_settings()
         self._answers = self.store.answers()
         counted = [answer for answer in self._answers if not answer.undone]
         batches = [list(group) for _, group in groupby(counted, lambda a: a.batch)]
@@ -334,6 +402,13 @@ class Project:
                 said=[said.get(answer.question) for answer in batch],
             )
         self._told = numbers
+
+    def _follow_settings(self) -> None:
+        """Begin anew where questions are for something else by now."""
+        before, self.settings = self.settings, self.store.settings()
+        if self.settings["acquisition"] != before["acquisition"]:
+            self._learner = _new_learner(self.X, self.settings)
+            self._told = []
 
     def _new_question(self, annotator: str) -> Question | None:
         elsewhere = [question.pair for question in self.store.open_questions()]
@@ -420,6 +495,21 @@ def check_annotator(name: str) -> str:
     return name
 
 
+def check_task(question: str, instructions: str) -> dict[str, str]:
+    """Return a question and instructions as settings, or say what they must be."""
+    question = " ".join(question.split())
+    instructions = instructions.replace("\r\n", "\n").strip()
+    for words, name, most in (
+        (question, "question", MAX_QUESTION),
+        (instructions, "text of instructions", MAX_INSTRUCTIONS),
+    ):
+        if len(words) > most:
+            raise InputError(
+                f"The {name} must have at most {most} characters. Got {len(words)}."
+            )
+    return {"question": question, "instructions": instructions}
+
+
 def _key(row: dict[str, Any]) -> tuple[tuple[int, int], str]:
     """Pair and annotator of an imported answer."""
     left, right = sorted((row["left"], row["right"]))
@@ -442,7 +532,7 @@ def _new_learner(X: NDArray[np.float32], settings: dict[str, Any]) -> ActiveMetr
             X,
             metric,
             acquisition=RENAMED.get(acquisition, acquisition),
-            candidates=_candidates(X, settings["seed"]),
+            candidates=_candidates(X, settings),
             random_state=settings["seed"],
         )
     except InputError as error:
@@ -451,14 +541,14 @@ def _new_learner(X: NDArray[np.float32], settings: dict[str, Any]) -> ActiveMetr
         ) from error
 
 
-def _candidates(X: NDArray[np.float32], seed: int) -> Pairs | None:
+def _candidates(X: NDArray[np.float32], settings: dict[str, Any]) -> Pairs | None:
     """Half near neighbours, half any two items; None where all pairs may be asked."""
     n_items = len(X)
-    if n_items <= MAX_EXHAUSTIVE:
+    if n_items <= MAX_EXHAUSTIVE or settings["acquisition"] == "groups":
         return None
     from sklearn.neighbors import NearestNeighbors
 
-    rng = np.random.RandomState(seed)
+    rng = np.random.RandomState(settings["seed"])
     anchors = rng.permutation(n_items)[: N_CANDIDATES // 60]
     near = NearestNeighbors(n_neighbors=31, algorithm="brute").fit(X)
     neighbours = near.kneighbors(X[anchors], return_distance=False)  # (n_anchors, 31)

@@ -89,12 +89,21 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class GroupName:
+    """A name that someone gave a group, and the items that were in it then."""
+
+    id: int
+    name: str
+    items: list[int]
+
+
+@dataclass(frozen=True)
 class Estimate:
     """How well the metric was thought to do after so many answers."""
 
     n_answers: int
     last_answer: int
-    neighbours: float  # share of items whose nearest neighbour is the same
+    neighbours: float  # share of items next to one that is the same, or sorted right
     low: float
     high: float
     saved: int

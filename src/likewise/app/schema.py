@@ -34,10 +34,33 @@ def m003_features(database: sqlite3.Connection) -> None:
     )
 
 
+def m004_groups(database: sqlite3.Connection) -> None:
+    """Let answers come from the groups, and give groups names."""
+    # A table's rules cannot be changed: a new one takes its place. Foreign keys are not
+    # watched while migrations run, or the old one could not go.
+    for statement in _GROUPED_ANSWERS:
+        database.execute(statement)
+    # The items are the members when the name was given: the group that holds most of
+    # them has the name.
+    database.execute(
+        "CREATE TABLE group_names (id INTEGER PRIMARY KEY AUTOINCREMENT,"
+        " name TEXT NOT NULL, items TEXT NOT NULL, annotator TEXT NOT NULL,"
+        " named TEXT NOT NULL)"
+    )
+
+
 MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [
     m001_initial,
     m002_flags,
     m003_features,
+    m004_groups,
+]
+
+_APPEND_ONLY = [
+    "CREATE TRIGGER answers_stay BEFORE UPDATE ON answers"
+    " BEGIN SELECT RAISE(ABORT, 'answers are append-only'); END",
+    "CREATE TRIGGER answers_are_kept BEFORE DELETE ON answers"
+    " BEGIN SELECT RAISE(ABORT, 'answers are append-only'); END",
 ]
 
 _INITIAL = [
@@ -70,8 +93,20 @@ _INITIAL = [
     "CREATE TABLE estimates (n_answers INTEGER PRIMARY KEY, last_answer INTEGER,"
     " accuracy REAL NOT NULL, low REAL NOT NULL, high REAL NOT NULL,"
     " saved INTEGER NOT NULL)",
-    "CREATE TRIGGER answers_stay BEFORE UPDATE ON answers"
-    " BEGIN SELECT RAISE(ABORT, 'answers are append-only'); END",
-    "CREATE TRIGGER answers_are_kept BEFORE DELETE ON answers"
-    " BEGIN SELECT RAISE(ABORT, 'answers are append-only'); END",
+    *_APPEND_ONLY,
+]
+
+_GROUPED_ANSWERS = [
+    "CREATE TABLE new_answers (id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " batch INTEGER NOT NULL, question INTEGER REFERENCES questions,"
+    " left INTEGER NOT NULL REFERENCES items, right INTEGER NOT NULL REFERENCES items,"
+    " label INTEGER NOT NULL CHECK (label IN (-1, 0, 1)), annotator TEXT NOT NULL,"
+    " answered TEXT NOT NULL, seconds REAL, model_version INTEGER NOT NULL,"
+    " source TEXT NOT NULL"
+    " CHECK (source IN ('asked', 'changed', 'imported', 'grouped')),"
+    " replaces INTEGER REFERENCES answers)",
+    "INSERT INTO new_answers SELECT * FROM answers",
+    "DROP TABLE answers",
+    "ALTER TABLE new_answers RENAME TO answers",
+    *_APPEND_ONLY,
 ]

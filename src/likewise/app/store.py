@@ -22,6 +22,7 @@ from likewise.app.records import (
     Answer,
     ClosedError,
     Estimate,
+    GroupName,
     Item,
     Medium,
     NewItem,
@@ -267,11 +268,38 @@ class Store:
                 batch = number if batch is None else batch
         return n_rows
 
+    def group_answers(
+        self,
+        pairs: Iterable[tuple[int, int]],
+        label: int,
+        annotator: str,
+        version: int,
+    ) -> list[Answer]:
+        """Add what someone said about groups: one label for pairs of their items."""
+        numbers: list[int] = []
+        with self._writing() as database:
+            for left, right in pairs:
+                number = _insert_answer(
+                    database,
+                    (None, left, right, label, annotator),
+                    seconds=None,
+                    model_version=version,
+                    source="grouped",
+                    batch=numbers[0] if numbers else None,
+                )
+                numbers.append(number)
+        return [self._answer(number) for number in numbers]
+
     def undo(self, answer: Answer, annotator: str) -> None:
-        """Mark an answer as taken back, and open its question again."""
+        """Mark an answer as taken back, and open its question again.
+
+        What was said about a group at once is taken back at once.
+        """
         with self._writing() as database:
             database.execute(
-                "INSERT INTO undone VALUES (?, ?, ?)", (answer.id, annotator, now())
+                "INSERT INTO undone SELECT id, ?, ? FROM answers"
+                " WHERE id = ? OR (batch = ? AND source = 'grouped')",
+                (annotator, now(), answer.id, answer.batch),
             )
             if answer.source == "asked":
                 database.execute(
@@ -330,6 +358,50 @@ class Store:
         """Numbers of the questions that were flagged."""
         return {number for (number,) in self._read("SELECT question FROM flags")}
 
+    # What people say about the project, besides answers
+
+    def set_setting(self, name: str, value: Any) -> None:
+        """Change a setting that people may change."""
+        with self._writing() as database:
+            database.execute(
+                "INSERT OR REPLACE INTO settings VALUES (?, ?)",
+                (name, json.dumps(value)),
+            )
+
+    def forget_estimates(self) -> None:
+        """Drop the curve: from now on another figure is shown."""
+        with self._writing() as database:
+            database.execute("DELETE FROM estimates")
+
+    def group_names(self) -> list[GroupName]:
+        """The names that groups were given, oldest first."""
+        rows = self._read("SELECT id, name, items FROM group_names ORDER BY id")
+        with said_plainly(self.path):
+            return [
+                GroupName(number, str(name), self._items_named(json.loads(items)))
+                for number, name, items in rows
+            ]
+
+    def _items_named(self, items: Any) -> list[int]:
+        """Numbers of items, those that are none left out."""
+        n_items = self.settings()["n_items"]
+        return [k for k in items if isinstance(k, int) and 0 <= k < n_items]
+
+    def name_group(
+        self, name: str, items: list[int], annotator: str, instead: Iterable[int]
+    ) -> None:
+        """Give a group a name in the place of others; an empty one only takes away."""
+        with self._writing() as database:
+            database.executemany(
+                "DELETE FROM group_names WHERE id = ?", [(old,) for old in instead]
+            )
+            if name:
+                database.execute(
+                    "INSERT INTO group_names (name, items, annotator, named)"
+                    " VALUES (?, ?, ?, ?)",
+                    (name, json.dumps(items), annotator, now()),
+                )
+
     # How the file is reached
 
     def _read(self, statement: str, *values: Any) -> list[Any]:
@@ -381,10 +453,10 @@ class Store:
     def _prepare_writing(self) -> None:
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = FULL")
-        self._connection.execute("PRAGMA foreign_keys = ON")
         while self._version() < len(MIGRATIONS):
             with self._writing() as database:
                 migrate_once(database)
+        self._connection.execute("PRAGMA foreign_keys = ON")
 
 
 def migrate_once(database: sqlite3.Connection) -> None:
