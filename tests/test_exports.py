@@ -53,8 +53,9 @@ def test_the_wheel_installs_and_imports_in_a_clean_environment(tmp_path):
         "print(m.predict_pairs(np.eye(3), [[0, 1]]), likewise.__file__)"
     )
 
+    # -I: whatever the one who runs the tests has in PYTHONPATH is not there.
     out = subprocess.run(
-        [python, "-c", code], capture_output=True, text=True, cwd=tmp_path
+        [python, "-I", "-c", code], capture_output=True, text=True, cwd=tmp_path
     )
 
     assert out.stdout.startswith("[1]"), out.stderr
