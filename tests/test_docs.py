@@ -13,6 +13,7 @@ from likewise.asking import closure
 from likewise.asking.acquisition import ACQUISITIONS
 from likewise.features import embedding, pictures
 from likewise.model import equations
+from likewise.using import neighbours
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -30,7 +31,9 @@ def test_the_code_of_the_readme_runs(capsys):
     assert "pairs known without asking" in out
 
 
-@pytest.mark.parametrize("module", [active, closure, embedding, estimators, pictures])
+@pytest.mark.parametrize(
+    "module", [active, closure, embedding, estimators, neighbours, pictures]
+)
 def test_examples_of_docstrings_run(module):
     """Each example gives what it shows."""
     result = doctest.testmod(module)

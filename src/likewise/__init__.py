@@ -6,6 +6,7 @@ from likewise.estimators import BayesianMetric
 from likewise.model.belief import Belief
 from likewise.model.calibration import CalibrationCurve, calibration_curve
 from likewise.model.posterior import MetricPosterior
+from likewise.using.neighbours import Neighbours
 
 __all__ = [
     "ActiveMetric",
@@ -16,6 +17,7 @@ __all__ = [
     "InputError",
     "LikewiseError",
     "MetricPosterior",
+    "Neighbours",
     "StoreError",
     "calibration_curve",
 ]

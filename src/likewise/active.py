@@ -31,6 +31,7 @@ from likewise.model import fitting
 from likewise.model.fitting import Fit, Told
 from likewise.pairs import check_pairs, draw_pairs, pair_number
 from likewise.using.groups import Groups, GroupVerdict, group, judge_groups
+from likewise.using.neighbours import Neighbours
 from likewise.using.questions import choose_questions, doubted_joins, error_rate
 
 Array = NDArray[np.float64]
@@ -261,6 +262,11 @@ class ActiveMetric:
         """Sort the items: every answer respected, the number of groups found."""
         pool = self._pool()
         return group(pool.belief, pool.coordinates, self._log.answered())
+
+    @_one_at_a_time
+    def neighbours(self) -> Neighbours:
+        """Search among the items: `learner.neighbours().query(rows, k)`."""
+        return Neighbours(self.metric_, self._X)
 
     @_one_at_a_time
     def should_stop(self) -> Verdict | GroupVerdict:

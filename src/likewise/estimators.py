@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise.asking.candidates import map_features
 from likewise.errors import InputError
+from likewise.fingerprint import fingerprint
 from likewise.model import fitting, matrix, priors
 from likewise.model.basis import Basis, check_basis
 from likewise.model.fitting import MAX_PLACED, Fit, Rules, Told
@@ -94,6 +95,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         log density of the prior's settings that were chosen.
     n_iter_ : int
         Its sweeps.
+    fingerprint_ : str
+        sha256 of the items whose rows the labelled pairs point into.
 
     Examples
     --------
@@ -350,6 +353,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             _given(self.prior_precision),
             _given(self.item_noise),
         )
+        self.fingerprint_ = fingerprint(X)
         rng = check_random_state(self.random_state)
         return priors.look_at(X, item_weights, choices, rng)
 
