@@ -86,7 +86,7 @@ def picture_folder(tmp_path_factory):
 class Server:
     """A labelling page in a process of its own, with a client that was let in."""
 
-    def __init__(self, path, *arguments, prefix=()):
+    def __init__(self, path, *arguments, prefix=(), name=None):
         self.process = subprocess.Popen(
             [
                 *prefix,
@@ -103,16 +103,21 @@ class Server:
             raise RuntimeError(self.stop()[1])
         self.addresses = json.loads(line)["addresses"]
         self.base = next(iter(self.addresses.values())).split("/?")[0]
+        self.origin = self.base.rpartition("/")[0]  # without the secret path
+        # A name that browsers find and this system may not is reached by its address.
+        self.reached = self.origin.replace(name, "127.0.0.1") if name else self.origin
         self.clients = []
         self.client = self.enter(next(iter(self.addresses.values())))
 
     def enter(self, address):
         """Open an address as a browser would; gives a client with the cookie."""
         client = httpx.Client(
-            base_url=self.base, headers={"origin": self.base}, timeout=300
+            base_url=self.base.replace(self.origin, self.reached),
+            headers={"origin": self.reached},
+            timeout=300,
         )
         self.clients.append(client)
-        reply = client.get(address)
+        reply = client.get(address.replace(self.origin, self.reached))
         assert reply.status_code == 200, reply.text
         return client
 

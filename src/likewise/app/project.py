@@ -266,6 +266,12 @@ class Project:
             self._sync()
             return list(self._answers)
 
+    def annotators(self) -> set[str]:
+        """Everybody who has answered, or has an open question."""
+        with self.lock:
+            asked = {question.annotator for question in self.store.open_questions()}
+            return asked | {answer.annotator for answer in self.answers()}
+
     def last_answer(self, annotator: str) -> Answer | None:
         """The annotator's latest answer that undo would take back."""
         mine = (

@@ -1,7 +1,9 @@
 """The page in a real browser: Debian's chromium, driven by Playwright."""
 
+import http.server
 import re
 import shutil
+import threading
 
 import httpx
 import numpy as np
@@ -429,6 +431,53 @@ def test_sixty_answers_through_the_page_raise_the_accuracy(tmp_path, visit, serv
         assert after > hits(project.X.astype(float)) + 0.1
 
 
+class Listener(http.server.BaseHTTPRequestHandler):
+    """Another server on this machine: remembers the cookies that it is sent."""
+
+    def do_GET(self):
+        self.server.cookies.append(self.headers.get("cookie", ""))
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        # A cookie of the same name for every port, to hide or replace ours.
+        self.send_header("set-cookie", f"{self.server.name}=forged; Path=/")
+        self.end_headers()
+        self.wfile.write(b"<title>elsewhere</title>")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "photos.localhost"])
+def test_another_server_on_this_machine_gets_nothing(tmp_path, visit, serve, host):
+    """Cookies do not know ports: the other server sees none, and one that it had
+    all the same would neither read nor answer."""
+    name = "photos.localhost" if host.endswith("localhost") else None
+    server = serve(make_project(tmp_path / "small.likewise"), "--host", host, name=name)
+    page = visit(server)
+    before = number(page)
+    (cookie,) = page.context.cookies()
+    with http.server.HTTPServer(("127.0.0.1", 0), Listener) as other:
+        other.cookies, other.name = [], cookie["name"]
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        tab = page.context.new_page()
+        tab.goto(f"http://{httpx.URL(server.base).host}:{other.server_port}/")
+        tab.close()
+        other.shutdown()
+
+    assert other.cookies and not any(cookie["value"] in one for one in other.cookies)
+    forged = {
+        "host": server.origin.removeprefix("http://"),
+        "origin": server.origin,
+        "cookie": f"{cookie['name']}={cookie['value']}",
+        "sec-fetch-site": "same-origin",
+    }
+    reached = server.reached
+    for method, path in [("GET", "/"), ("GET", "/api/question"), ("POST", "/api/undo")]:
+        assert httpx.request(method, reached + path, headers=forged).status_code == 403
+    press(page, "s")  # the forged cookie beside ours does no harm
+    assert number(page) != before
+
+
 def test_no_request_leaves_the_machine(server, chromium):
     """Everything the pages load comes from the server itself."""
     context = chromium.new_context()
@@ -441,5 +490,5 @@ def test_no_request_leaves_the_machine(server, chromium):
         page.goto(server.base + address)
         page.wait_for_timeout(200)
 
-    assert set(asked) == {"127.0.0.1"}
+    assert set(asked) == {httpx.URL(server.base).host}
     context.close()

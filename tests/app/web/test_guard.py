@@ -5,10 +5,15 @@ import asyncio
 import httpx
 import pytest
 
-from likewise.app.web.guard import HEADERS, MAX_BODY, Guard, Sessions, address
+from likewise import InputError
+from likewise.app.web.guard import HEADERS, MAX_BODY, NOTHING, Guard, address
+from likewise.app.web.listening import open_place
+from likewise.app.web.sessions import Sessions
 
 PORT = 8765
 HOME = f"127.0.0.1:{PORT}"
+KEY = "a-secret-path"
+NAMES = {"127.0.0.1", "localhost", "::1"}
 OWN = {"origin": f"http://{HOME}"}
 
 
@@ -27,15 +32,16 @@ async def echo(scope, receive, send):
     await send({"type": "http.response.body", "body": f"{name} {len(body)}".encode()})
 
 
-def call(guard, method="GET", path="/", headers=None, content=None):
+def call(guard, method="GET", path="/", headers=None, content=None, key=KEY):
     """One request to the guard."""
+    below = f"/{key}" if key else ""
 
     async def go():
         transport = httpx.ASGITransport(guard, raise_app_exceptions=True)
         async with httpx.AsyncClient(transport=transport) as client:
             given = {"host": HOME, **(headers or {})}
             return await client.request(
-                method, f"http://{HOME}{path}", headers=given, content=content
+                method, f"http://{HOME}{below}{path}", headers=given, content=content
             )
 
     return asyncio.run(go())
@@ -48,7 +54,7 @@ def sessions():
 
 @pytest.fixture
 def guard(sessions):
-    return Guard(echo, sessions, "127.0.0.1", PORT)
+    return Guard(echo, sessions, NAMES, PORT, KEY)
 
 
 @pytest.fixture
@@ -67,7 +73,9 @@ def test_a_token_works_once(guard, sessions):
 
     assert (first.status_code, second.status_code) == (200, 403)
     assert first.headers["set-cookie"].startswith(f"likewise_{PORT}=")
-    assert first.headers["set-cookie"].endswith("; HttpOnly; SameSite=Strict; Path=/")
+    assert first.headers["set-cookie"].endswith(
+        f"; HttpOnly; SameSite=Strict; Path=/{KEY}/"
+    )
     assert token not in first.headers["set-cookie"]
     assert "set-cookie" not in second.headers
 
@@ -138,7 +146,7 @@ def test_strangers_see_nothing(guard, headers, path):
 
 def test_a_cookie_of_one_project_does_not_open_another(guard, cookie):
     """Two runs have two sets of sessions, and two names for the cookie."""
-    other = Guard(echo, Sessions(["bo"]), "127.0.0.1", PORT)
+    other = Guard(echo, Sessions(["bo"]), NAMES, PORT, KEY)
 
     assert call(guard, headers=cookie).text == "ada 0"
     assert call(other, headers=cookie).status_code == 403
@@ -159,7 +167,7 @@ def test_a_body_that_grows_beyond_the_limit_is_cut_off(guard, cookie):
         async with httpx.AsyncClient(transport=transport) as client:
             headers = {"host": HOME, **cookie, **OWN}
             return await client.post(
-                f"http://{HOME}/", headers=headers, content=endless()
+                f"http://{HOME}/{KEY}/", headers=headers, content=endless()
             )
 
     reply = asyncio.run(go())
@@ -169,14 +177,62 @@ def test_a_body_that_grows_beyond_the_limit_is_cut_off(guard, cookie):
 
 
 def test_every_response_is_dressed(guard, cookie):
-    """A strict policy, on what is refused too."""
-    for reply in (call(guard, headers=cookie), call(guard)):
-        for name, value in HEADERS.items():
-            assert reply.headers[name] == value
-        assert reply.headers["cache-control"] == "no-store"
-    policy = HEADERS["content-security-policy"]
+    """A strict policy, on what is refused too; scripts from one folder alone."""
+    admitted, refused = call(guard, headers=cookie), call(guard)
+
+    for name, value in HEADERS.items():
+        assert refused.headers[name] == value
+        if name != "content-security-policy":
+            assert admitted.headers[name] == value
+    assert refused.headers["content-security-policy"] == NOTHING
+    policy = admitted.headers["content-security-policy"].split("; ")
     assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
+    assert f"script-src http://{HOME}/{KEY}/static/" in policy
+    assert not any("unsafe" in rule or "*" in rule for rule in policy)
+
+
+@pytest.mark.parametrize("key", ["", "another-path", KEY[:-1], KEY + "x"])
+@pytest.mark.parametrize("path", ["/", "/api/question", "/static/page.js"])
+@pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
+def test_a_stolen_cookie_alone_does_nothing(guard, cookie, key, path, method):
+    """Another program has the cookie and says what it likes, but not the path."""
+    forged = {**cookie, **OWN, "sec-fetch-site": "same-origin"}
+
+    assert call(guard, method, path, forged).status_code == 200
+    assert call(guard, method, path, forged, key=key).status_code == 403
+
+
+def test_cookies_set_by_others_do_not_hide_ours(guard, cookie):
+    """Any server on this machine can set a cookie of the same name beside ours."""
+    ours = cookie["cookie"]
+    forged = f"likewise_{PORT}=forged"
+
+    for header in (f"{forged}; {ours}", f"{ours}; {forged}", f'x="; {ours}'):
+        assert call(guard, headers={"cookie": header}).text == "ada 0"
+
+
+def test_the_printed_address_works_again_in_the_same_browser(guard, sessions):
+    """With its cookie it leads to the page; without, it opens nothing."""
+    path = f"/?token={sessions.invite()}"
+    first = call(guard, path=path)
+    cookie = {"cookie": first.headers["set-cookie"].split(";")[0]}
+
+    again = call(guard, path=path, headers=cookie)
+
+    assert (again.status_code, again.text) == (200, first.text)
+    assert "set-cookie" not in again.headers
+    assert call(guard, path=path).status_code == 403
+
+
+def test_a_look_at_the_address_does_not_use_it_up(guard, sessions):
+    """Programs that preview addresses ask with HEAD; then the person comes."""
+    path = f"/?token={sessions.invite()}"
+
+    looked = call(guard, "HEAD", path)
+
+    assert (looked.status_code, "set-cookie" in looked.headers) == (200, False)
+    assert "set-cookie" in call(guard, path=path).headers
+    assert call(guard, "HEAD", path).status_code == 403
 
 
 def test_guests_have_names_of_their_own(guard, sessions):
@@ -190,26 +246,51 @@ def test_guests_have_names_of_their_own(guard, sessions):
     assert names == ["ada 0", "guest 1 0", "guest 2 0"]
 
 
+def test_nobody_takes_the_name_of_another():
+    """Under it, the other's answers could be taken back; case does not matter."""
+    sessions = Sessions(["ada", "bo"], lambda: {"ada", "Eve", "guest 1"})
+    ada, bo, guest = (sessions.exchange(sessions.invite()) for _ in range(3))
+
+    assert sessions.annotator(guest) == "guest 2"  # guest 1 was in an earlier run
+    for name in ("ada", "Bo", "eve", "guest 1"):
+        with pytest.raises(InputError, match=f"Somebody else answers as '{name}'"):
+            sessions.rename(guest, name)
+    sessions.rename(guest, "Cy")
+    with pytest.raises(InputError, match="Somebody else answers as 'CY'"):
+        sessions.rename(ada, "CY")
+    sessions.rename(guest, "guest 2")  # one's own name of before
+    sessions.rename(ada, "Eve")  # who started the server has come back
+    assert [sessions.annotator(one) for one in (ada, bo, guest)] == [
+        "Eve",
+        "bo",
+        "guest 2",
+    ]
+
+
 @pytest.mark.parametrize(
     ("host", "given", "is_ours"),
     [
-        ("0.0.0.0", f"192.168.1.7:{PORT}", True),
-        ("0.0.0.0", f"evil.example:{PORT}", False),
-        ("192.168.1.7", f"192.168.1.7:{PORT}", True),
-        ("192.168.1.7", f"192.168.1.8:{PORT}", False),
-        ("mybox.local", f"mybox.local:{PORT}", True),
-        ("mybox.local", f"MYBOX.local:{PORT}", True),
+        ("0.0.0.0", "192.168.1.7", True),
+        ("0.0.0.0", "evil.example", False),
+        ("127.0.0.1", "localhost", True),
+        ("127.0.0.1", "192.168.1.8", False),
+        ("photos.localhost", "photos.localhost", True),
+        ("photos.localhost", "PHOTOS.localhost", True),
+        ("photos.localhost", "other.localhost", False),
+        ("photos.localhost", "127.0.0.1", True),
     ],
 )
 def test_where_it_listens_decides_which_names_are_ours(host, given, is_ours):
     """On all addresses, a bare address is fine; a name could be anybody's."""
-    guard = Guard(echo, Sessions([]), host, PORT)
+    with open_place(host, 0) as place:
+        guard = Guard(
+            echo, Sessions([]), place.names, place.port, KEY, is_open=place.is_open
+        )
 
-    assert guard.is_our_host(given) is is_ours
+        assert guard.is_our_host(f"{given}:{place.port}") is is_ours
 
 
 def test_the_printed_address_can_be_opened():
-    """Also where it listens on all addresses, or on one of version 6."""
-    assert address("127.0.0.1", 1, "t") == "http://127.0.0.1:1/?token=t"
-    assert address("0.0.0.0", 1, "t") == "http://127.0.0.1:1/?token=t"
-    assert address("::1", 1, "t") == "http://[::1]:1/?token=t"
+    """Also on an address of version 6."""
+    assert address("127.0.0.1", 1, "k", "t") == "http://127.0.0.1:1/k/?token=t"
+    assert address("::1", 1, "k", "t") == "http://[::1]:1/k/?token=t"

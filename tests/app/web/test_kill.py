@@ -39,7 +39,11 @@ class Browser(threading.Thread):
     def run(self):
         base = self.address.split("/?")[0]
         try:
-            given = {"base_url": base, "headers": {"origin": base}, "timeout": 300}
+            given = {
+                "base_url": base,
+                "headers": {"origin": base.rpartition("/")[0]},
+                "timeout": 300,
+            }
             with httpx.Client(**given) as client:
                 client.get(self.address)
                 self.first = client.get("/api/question").json()["question"]

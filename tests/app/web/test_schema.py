@@ -19,7 +19,7 @@ def server(tmp_path_factory):
 def headers(server):
     """The headers of a browser that was let in."""
     pairs = (f"{name}={value}" for name, value in server.client.cookies.items())
-    return {"cookie": "; ".join(pairs), "origin": server.base}
+    return {"cookie": "; ".join(pairs), "origin": server.origin}
 
 
 @pytest.mark.slow

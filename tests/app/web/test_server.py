@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 
+import httpx
 import numpy as np
 import pytest
 
@@ -106,7 +107,23 @@ def test_an_invitation_lets_one_browser_in_under_its_own_name(path, serve):
     assert guest.get("/api/annotator").json() == {"name": "guest 1"}
     guest.put("/api/annotator", json={"name": "  Cy  Blue "})
     assert guest.get("/api/annotator").json() == {"name": "Cy Blue"}
-    assert server.client.get(address).status_code == 403
+    assert httpx.get(address).status_code == 403
+
+
+def test_a_guest_cannot_take_back_what_another_said(path, serve):
+    """Neither by taking that person's name, nor under the guest's own."""
+    server = serve(path)
+    answer(server.client, "same")
+    guest = server.enter(server.client.post("/api/invitations").json()["url"])
+
+    taken = guest.put("/api/annotator", json={"name": "me"})
+    by_form = guest.post("/annotator", data={"name": "ME"})
+    undone = guest.post("/api/undo")
+
+    assert taken.status_code == by_form.status_code == undone.status_code == 400
+    assert taken.json()["error"].startswith("Somebody else answers as 'me'.")
+    assert undone.json()["error"] == "There is no answer to take back."
+    assert guest.get("/api/progress").json()["n_answers"] == 1
 
 
 def test_pages_work_without_the_script(path, serve):
@@ -149,6 +166,8 @@ def test_every_page_is_there(served, page):
     assert reply.status_code == 200
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
     assert not re.search(r"<script(?! src)|style=|onclick|javascript:", reply.text)
+    # Links stay below the secret path: none begins at the root.
+    assert not re.search(r'(href|src|action)="/', reply.text)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from likewise.app.insight import Insight
 from likewise.app.project import WORDS, Project
 from likewise.app.records import Answer, Question
-from likewise.app.web.guard import Sessions
+from likewise.app.web.sessions import Sessions
 
 
 @dataclass
@@ -34,6 +34,12 @@ def annotator_of(request: Request) -> str:
     return annotator
 
 
+def route_of(request: Request) -> str:
+    """The path of a request without the secret part that this run lies below."""
+    path: str = request.scope["path"]
+    return path.removeprefix(request.scope.get("root_path", ""))
+
+
 class FieldView(BaseModel):
     """One cell of an item from a table."""
 
@@ -43,7 +49,7 @@ class FieldView(BaseModel):
 
 
 class ItemView(BaseModel):
-    """An item, with the addresses of what shows it."""
+    """An item, with the addresses of what shows it, as seen from a page."""
 
     number: int
     name: str
@@ -93,7 +99,7 @@ def view_item(project: Project, number: int, other: int | None = None) -> ItemVi
         for name, value in (item.fields or {}).items()
     ]
     version = project.settings["fingerprint"][:8]
-    base = f"/api/items/{number}"
+    base = f"api/items/{number}"
     picture, sound = project.kind == "picture", project.kind == "sound"
     return ItemView(
         number=number,

@@ -7,24 +7,27 @@ Which attack each check stops:
 - A cookie, got for a one-time token in the printed address: other people and programs
   on this machine can reach the port, but do not know the token. It is used up by the
   first browser, so that an address left in a history or a log opens nothing.
+- Every address lies below a secret path of this run. Browsers do not tell ports apart
+  when they send cookies: what else listens on this machine could receive ours and send
+  it here. The cookie belongs to the path, so that it is not sent elsewhere; and without
+  the path, which no cookie carries, a stolen cookie reads nothing and answers nothing.
 - HttpOnly, SameSite=Strict: no script reads the cookie, no other site sends it.
 - Unsafe methods need Sec-Fetch-Site: same-origin or our Origin: a form on another site
   cannot answer in the person's name (CSRF), even in a browser without SameSite.
 - A limit on the body: nobody fills the memory.
-- The headers of every response: no script, style or picture but ours, no framing
-  (clickjacking), no guessing of types, no address told to other sites.
+- The headers of every response: scripts and styles from one folder only, which holds
+  nothing of the project file; no framing (clickjacking), no guessing of types, no
+  address told to other sites.
 """
 
-import hmac
 import ipaddress
 import json
-import secrets
-import threading
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlencode
+
+from likewise.app.web.sessions import Sessions, is_equal
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -32,23 +35,32 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_BODY = 1024 * 1024
-MAX_SESSIONS = 1000
 SAFE_METHODS = {"GET", "HEAD"}
 STRANGER = (
     "This page is not from this run of likewise. "
     "Open the address printed in the terminal."
 )
+# What strangers are sent needs nothing; the page that leads on shows its icon.
+NOTHING = "default-src 'none'; frame-ancestors 'none'"
 HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; "
-    "style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "content-security-policy": NOTHING,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     # Not "no-referrer": with it browsers send forms with "Origin: null".
     "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
 }
+
+
+# A page that leads on, not a redirect: after one that came from another program, a
+# browser holds a SameSite=Strict cookie back.
+LEADING_ON = (
+    b'<!doctype html><meta charset="utf-8"><title>likewise</title>'
+    b'<link rel="icon" href="./static/icon.svg">'
+    b'<meta http-equiv="refresh" content="0;url=./"><a href="./">likewise</a>'
+)
 
 
 @dataclass(frozen=True)
@@ -66,62 +78,41 @@ class _TooLargeError(Exception):
     """A body grew beyond the limit without having said so."""
 
 
-class Sessions:
-    """The tokens not used yet, and the browsers that were let in, by their names."""
-
-    def __init__(self, annotators: list[str]) -> None:
-        self._lock = threading.Lock()
-        self._tokens: dict[str, str] = {}
-        self._names: dict[str, str] = {}
-        self._free_names = list(annotators)
-        self._n_guests = 0
-
-    def invite(self, annotator: str | None = None) -> str:
-        """Make a one-time token, for this annotator or a new guest."""
-        token = secrets.token_urlsafe(32)
-        with self._lock:
-            self._tokens[token] = annotator or self._next_name()
-        return token
-
-    def _next_name(self) -> str:
-        if self._free_names:
-            return self._free_names.pop(0)
-        self._n_guests += 1
-        return f"guest {self._n_guests}"
-
-    def exchange(self, given: str) -> str | None:
-        """Use a token up; gives the value of the cookie, or None."""
-        with self._lock:
-            known = next((t for t in self._tokens if _equal(t, given)), None)
-            if known is None or len(self._names) >= MAX_SESSIONS:
-                return None
-            session = secrets.token_urlsafe(32)
-            self._names[session] = self._tokens.pop(known)
-            return session
-
-    def annotator(self, session: str) -> str | None:
-        """The annotator behind a cookie; None for a stranger."""
-        with self._lock:
-            known = next((s for s in self._names if _equal(s, session)), None)
-            return None if known is None else self._names[known]
-
-    def rename(self, session: str, annotator: str) -> None:
-        """Let a browser answer under another name from now on."""
-        with self._lock:
-            if session in self._names:
-                self._names[session] = annotator
-
-
 class Guard:
-    """Stands before the application and lets only our own browsers through."""
+    """Stands before the application and lets only our own browsers through.
+
+    Parameters
+    ----------
+    application : callable
+        What is guarded, by the rules of ASGI.
+    sessions : Sessions
+        Who may come in.
+    names : set of str
+        The names and addresses that this server goes by.
+    port : int
+        Where it listens.
+    key : str
+        The secret first part of every path.
+    is_open : bool
+        Whether it listens on all addresses of this machine.
+    """
 
     def __init__(
-        self, application: Application, sessions: Sessions, host: str, port: int
+        self,
+        application: Application,
+        sessions: Sessions,
+        names: set[str],
+        port: int,
+        key: str,
+        *,
+        is_open: bool = False,
     ) -> None:
         self.application = application
         self.sessions = sessions
-        self.host = host
+        self.names = names
         self.port = port
+        self.key = key
+        self.is_open = is_open
         # Cookies ignore the port: two projects open at once need two names.
         self.cookie = f"likewise_{port}"
 
@@ -134,21 +125,34 @@ class Guard:
             return
         headers = _headers(scope)
         refusal = self.refuse(scope["method"], headers)
-        if refusal is None and self._is_entrance(scope):
-            await self._enter(scope, send)
-            return
-        session = _cookie(headers, self.cookie)
-        annotator = self.sessions.annotator(session) if session else None
-        if refusal is None and annotator is None:
+        if refusal is None and not self._is_below_key(scope["path"]):
             refusal = Refusal(403, STRANGER)
         if refusal is not None:
-            await _reply(send, refusal.status, _body(scope, refusal))
+            await _refuse(send, scope, refusal)
             return
+        if scope["path"] == f"/{self.key}":  # links on the page need the slash
+            leading = {"location": f"/{self.key}/"}
+            await _reply(send, 307, ("text/plain; charset=utf-8", b""), leading)
+            return
+        scope["root_path"] = f"/{self.key}"
+        session = self._session(headers)
+        if self._is_entrance(scope):
+            await self._enter(scope, send, session)
+        elif session is None:
+            await _refuse(send, scope, Refusal(403, STRANGER))
+        else:
+            await self._admit(scope, receive, send, session)
+
+    async def _admit(
+        self, scope: Scope, receive: Receive, send: Send, session: str
+    ) -> None:
+        annotator = self.sessions.annotator(session)
         scope.setdefault("state", {}).update(annotator=annotator, session=session)
+        policy = self._policy(_headers(scope)["host"])
         try:
-            await self.application(scope, _limited(receive), _dressed(send))
+            await self.application(scope, _limited(receive), _dressed(send, policy))
         except _TooLargeError:
-            await _reply(send, TOO_LARGE.status, _body(scope, TOO_LARGE))
+            await _refuse(send, scope, TOO_LARGE)
 
     def refuse(self, method: str, headers: dict[str, str]) -> Refusal | None:
         """Check host, origin and size; None lets the request through."""
@@ -166,10 +170,8 @@ class Guard:
         name, port = _split_host(given)
         if port != self.port:
             return False
-        if name in {self.host, "localhost", "127.0.0.1", "::1"}:
-            return True
         # Listening on all addresses: a bare address cannot be rebound, a name can.
-        return self.host in {"0.0.0.0", "::"} and _is_address(name)
+        return name in self.names or (self.is_open and _is_address(name))
 
     def _is_own_request(self, headers: dict[str, str]) -> bool:
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
@@ -179,38 +181,50 @@ class Guard:
             return origin == f"http://{headers.get('host', '')}"
         return site == "same-origin"
 
+    def _is_below_key(self, path: str) -> bool:
+        return is_equal(self.key, path.removeprefix("/").partition("/")[0])
+
+    def _session(self, headers: dict[str, str]) -> str | None:
+        """The session of a visitor; another program may have set further cookies."""
+        given = _cookies(headers.get("cookie", ""), self.cookie)
+        return next((one for one in given if self.sessions.annotator(one)), None)
+
+    def _policy(self, host: str) -> str:
+        """What a page may load: scripts and styles from our own folder alone."""
+        ours = f"http://{host}/{self.key}/static/"
+        return (
+            f"default-src 'none'; script-src {ours}; style-src {ours}; "
+            "img-src 'self'; media-src 'self'; connect-src 'self'; "
+            "form-action 'self'; base-uri 'self'; frame-ancestors 'none'"
+        )
+
     def _is_entrance(self, scope: Scope) -> bool:
         query = scope.get("query_string", b"")
-        return bool(scope["path"] == "/" and query.startswith(b"token="))
+        return bool(scope["path"] == f"/{self.key}/" and query.startswith(b"token="))
 
-    async def _enter(self, scope: Scope, send: Send) -> None:
+    async def _enter(self, scope: Scope, send: Send, session: str | None) -> None:
+        """Exchange a token for a cookie; a browser that has one is only led on."""
         query = parse_qs(scope["query_string"].decode("latin-1"))
-        session = self.sessions.exchange(query.get("token", [""])[0])
-        if session is None:
-            await _reply(send, 403, _body(scope, Refusal(403, STRANGER)))
-            return
-        cookie = f"{self.cookie}={session}; HttpOnly; SameSite=Strict; Path=/"
-        # A page that leads on, not a redirect: after one that came from another
-        # program, a browser holds a SameSite=Strict cookie back.
-        page = (
-            '<!doctype html><meta charset="utf-8"><title>likewise</title>'
-            '<link rel="icon" href="/static/icon.svg">'
-            '<meta http-equiv="refresh" content="0;url=/"><a href="/">likewise</a>'
-        )
-        extra = {"set-cookie": cookie}
-        await _reply(send, 200, ("text/html; charset=utf-8", page.encode()), extra)
+        token = query.get("token", [""])[0]
+        is_looking = scope["method"] == "HEAD"  # a preview, not a person
+        new = None if is_looking else self.sessions.exchange(token)
+        if new is None and session is None:
+            if not (is_looking and self.sessions.is_token(token)):
+                await _refuse(send, scope, Refusal(403, STRANGER))
+                return
+        extra = {}
+        if new is not None:
+            extra["set-cookie"] = (
+                f"{self.cookie}={new}; HttpOnly; SameSite=Strict; Path=/{self.key}/"
+            )
+        extra["content-security-policy"] = f"img-src 'self'; {NOTHING}"
+        await _reply(send, 200, ("text/html; charset=utf-8", LEADING_ON), extra)
 
 
-def address(host: str, port: int, token: str) -> str:
+def address(host: str, port: int, key: str, token: str) -> str:
     """The address that lets one browser in."""
-    if host in {"0.0.0.0", "::"}:
-        host = "127.0.0.1"
     name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/?{urlencode({'token': token})}"
-
-
-def _equal(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))
+    return f"http://{name}:{port}/{key}/?{urlencode({'token': token})}"
 
 
 def _headers(scope: Scope) -> dict[str, str]:
@@ -222,12 +236,12 @@ def _headers(scope: Scope) -> dict[str, str]:
     return found
 
 
-def _cookie(headers: dict[str, str], name: str) -> str | None:
-    try:
-        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return None
-    return None if morsel is None else morsel.value
+def _cookies(header: str, name: str) -> list[str]:
+    """All values given for one name."""
+    parts = (
+        part.strip().partition("=") for part in header.replace(",", ";").split(";")
+    )
+    return [value for given, equals, value in parts if given == name and equals]
 
 
 def _split_host(given: str) -> tuple[str, int]:
@@ -260,15 +274,16 @@ def _limited(receive: Receive) -> Receive:
     return limited
 
 
-def _dressed(send: Send) -> Send:
+def _dressed(send: Send, policy: str = NOTHING) -> Send:
     """Add our headers to every response."""
+    wanted = {**HEADERS, "content-security-policy": policy}
 
     async def dressed(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             present = {name.lower() for name, _ in message["headers"]}
             message["headers"] = list(message["headers"]) + [
                 (name.encode(), value.encode())
-                for name, value in {**HEADERS, "cache-control": "no-store"}.items()
+                for name, value in wanted.items()
                 if name.encode() not in present
             ]
         await send(message)
@@ -276,11 +291,14 @@ def _dressed(send: Send) -> Send:
     return dressed
 
 
-def _body(scope: Scope, refusal: Refusal) -> tuple[str, bytes]:
-    if scope["path"].startswith("/api"):
+async def _refuse(send: Send, scope: Scope, refusal: Refusal) -> None:
+    """Say why not: as JSON to programs, in plain words to people."""
+    if "/api/" in scope["path"]:
         said = {"ok": False, "error": refusal.words}
-        return "application/json", json.dumps(said).encode()
-    return "text/plain; charset=utf-8", (refusal.words + "\n").encode()
+        body = "application/json", json.dumps(said).encode()
+    else:
+        body = "text/plain; charset=utf-8", (refusal.words + "\n").encode()
+    await _reply(send, refusal.status, body)
 
 
 async def _reply(

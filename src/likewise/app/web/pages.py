@@ -1,4 +1,8 @@
-"""The pages, rendered on the server; every form works without the script."""
+"""The pages, rendered on the server; every form works without the script.
+
+Every page lies below a secret path, so links have no slash in front: they lead from one
+page to another beside it. Pages have one part in their path, like /map.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +21,7 @@ from likewise.app.web.charts import curve_chart, dot_chart
 from likewise.app.web.desk import (
     Desk,
     desk_of,
+    route_of,
     view_answer,
     view_item,
     view_question,
@@ -72,14 +77,14 @@ def answer_form(
     asked = datetime.fromisoformat(desk.project.asked(question).asked)
     seconds = (datetime.now(UTC) - asked).total_seconds()
     desk.project.answer(question, LABELS[answer], annotator, seconds)
-    return _go("/")
+    return _go("./")
 
 
 @router.post("/undo")
 def undo_form(desk: DeskHere, annotator: Annotator) -> Response:
     """Take back the last answer."""
     desk.project.undo(annotator)
-    return _go("/")
+    return _go("./")
 
 
 @router.post("/flag")
@@ -91,7 +96,7 @@ def flag_form(
 ) -> Response:
     """Set a question aside, or no longer."""
     desk.project.flag(question, annotator, flagged)
-    return _go("/")
+    return _go("./")
 
 
 @router.get("/history")
@@ -132,7 +137,7 @@ def change_form(
 ) -> Response:
     """Change an old answer."""
     desk.project.change(number, LABELS[answer], annotator)
-    return _go("/contradictions" if back == "contradictions" else "/history")
+    return _go("../contradictions" if back == "contradictions" else "../history")
 
 
 @router.get("/contradictions")
@@ -203,7 +208,7 @@ def annotator_form(
 ) -> Response:
     """Answer under another name from now on."""
     desk.sessions.rename(request.state.session, check_annotator(name))
-    return _go("/")
+    return _go("./")
 
 
 @router.get("/help")
@@ -215,7 +220,8 @@ def help_page(request: Request) -> Response:
 def _page(request: Request, template: str, **values: Any) -> Response:
     values.setdefault("annotator", getattr(request.state, "annotator", ""))
     values.setdefault("project_name", desk_of(request).project.store.path.stem)
-    values["path"] = request.url.path
+    values["path"] = route_of(request)
+    values["home"] = f"{request.scope.get('root_path', '')}/"
     status = values.get("status", 200)
     return templates.TemplateResponse(request, template, values, status_code=status)
 

@@ -1,7 +1,7 @@
 """Puts the application together and serves it."""
 
+import secrets
 import signal
-import socket
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
@@ -15,16 +15,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from likewise import InputError, LikewiseError, StoreError
+from likewise import LikewiseError, StoreError
 from likewise.app.insight import Insight
 from likewise.app.project import Project
 from likewise.app.records import ClosedError, NotThereError
 from likewise.app.store import Store
 from likewise.app.web import api, pages
-from likewise.app.web.desk import Desk
-from likewise.app.web.guard import Guard, Sessions, address
-
-DEFAULT_PORT = 8765
+from likewise.app.web.desk import Desk, route_of
+from likewise.app.web.guard import Guard, address
+from likewise.app.web.listening import BACKLOG, open_place
+from likewise.app.web.sessions import Sessions
 
 
 def make_app(desk: Desk) -> FastAPI:
@@ -48,7 +48,7 @@ def make_app(desk: Desk) -> FastAPI:
 
 
 def _said(request: Request, status: int, words: str) -> Response:
-    if request.url.path.startswith("/api"):
+    if route_of(request).startswith("/api"):
         return JSONResponse({"ok": False, "error": words}, status)
     return pages.render_error(request, status, words)
 
@@ -95,23 +95,6 @@ def only_server(path: Path) -> Iterator[None]:
         beside.unlink(missing_ok=True)
 
 
-def listen(host: str, port: int | None) -> socket.socket:
-    """Open the port; the usual one may give way to a free one."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for wanted in [DEFAULT_PORT, 0] if port is None else [port]:
-        # Without the protocol's name asyncio leaves small packets waiting for 40 ms.
-        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((host, wanted))
-            listener.listen()  # from now on a browser waits instead of failing
-            return listener
-        except OSError as error:
-            listener.close()
-            reason = error
-    raise InputError(f"Cannot listen on {host}:{port}: {reason.strerror}.")
-
-
 def serve(
     path: Path,
     *,
@@ -129,27 +112,30 @@ def serve(
     sys.setswitchinterval(0.0005)
     # uvicorn raises the signal again once it has shut down: leave the file in order.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with threadpool_limits(1), only_server(path), listen(host, port) as listener:
+    with threadpool_limits(1), only_server(path), open_place(host, port) as place:
         project = Project(Store.open(path), is_ahead=True)
         insight = Insight(project, is_live=True)
-        real_port = listener.getsockname()[1]
-        sessions = Sessions(annotators)
+        sessions = Sessions(annotators, project.annotators)
+        key = secrets.token_urlsafe(24)
 
         def invite() -> str:
-            return address(host, real_port, sessions.invite())
+            return address(place.name, place.port, key, sessions.invite())
 
         app = make_app(Desk(project, insight, sessions, invite))
-        guard: Any = Guard(app, sessions, host, real_port)
+        guard: Any = Guard(
+            app, sessions, place.names, place.port, key, is_open=place.is_open
+        )
         config = uvicorn.Config(
             guard,
             log_level="warning",
             access_log=False,
             server_header=False,
+            backlog=BACKLOG,
             timeout_graceful_shutdown=5,  # a browser may hold its connection open
         )
         try:
             announce([invite() for _ in annotators])
-            uvicorn.Server(config).run(sockets=[listener])
+            uvicorn.Server(config).run(sockets=place.sockets)
         except KeyboardInterrupt:
             pass  # how a server is meant to end
         finally:

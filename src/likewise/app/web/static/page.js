@@ -38,14 +38,14 @@ function startQuestion(box) {
   const number = () => Number(pair().dataset.question);
 
   async function show() {
-    box.innerHTML = await call("GET", "/fragments/question" + (isWhyShown ? "?why=true" : ""));
+    box.innerHTML = await call("GET", "fragments/question" + (isWhyShown ? "?why=true" : ""));
     if (pair()) pair().classList.add("fresh");
     shownAt = performance.now();
     document.getElementById("ask").focus({ preventScroll: true });
   }
 
   async function showProgress() {
-    progress.innerHTML = await call("GET", "/fragments/progress");
+    progress.innerHTML = await call("GET", "fragments/progress");
   }
 
   // The estimate is computed in the background: look once more when it is done.
@@ -80,14 +80,14 @@ function startQuestion(box) {
 
   const acts = {
     undo: () => work(async () => {
-      await call("POST", "/api/undo");
+      await call("POST", "api/undo");
       await show();
       showProgressSoon();
     }, "Taken back. The question is open again."),
     flag: () => pair() && work(async () => {
       const button = box.querySelector("[data-act=flag]");
       const flagged = button.value === "true";
-      await call("PUT", `/api/questions/${number()}/flag`, { flagged });
+      await call("PUT", `api/questions/${number()}/flag`, { flagged });
       await show();
     }, "Changed the flag."),
     why: () => pair() && work(async () => {
@@ -99,7 +99,7 @@ function startQuestion(box) {
   for (const word of ["same", "different", "unsure"]) {
     acts[word] = () => pair() && work(async () => {
       const seconds = (performance.now() - shownAt) / 1000;
-      await call("POST", "/api/answers", { question: number(), answer: word, seconds });
+      await call("POST", "api/answers", { question: number(), answer: word, seconds });
       await show();
       showProgressSoon();
     }, `Saved: ${word}.`);
@@ -131,7 +131,7 @@ async function startMap(box) {
   const canvas = document.getElementById("map");
   const tip = document.getElementById("tip");
   const pen = canvas.getContext("2d");
-  const data = await call("GET", "/api/map");
+  const data = await call("GET", "api/map");
   const hasPictures = box.dataset.kind === "picture";
   const pictures = new Map();
   let share = 1; // 0 before learning, 1 after
@@ -151,7 +151,7 @@ async function startMap(box) {
     if (!pictures.has(k)) {
       const image = new Image();
       image.onload = () => requestDraw();
-      image.src = `/api/items/${k}/thumbnail?v=${box.dataset.version}`;
+      image.src = `api/items/${k}/thumbnail?v=${box.dataset.version}`;
       pictures.set(k, image);
     }
     return pictures.get(k);
@@ -256,7 +256,7 @@ async function startMap(box) {
     wanted = k;
     canvas.style.cursor = k < 0 ? "grab" : "pointer";
     if (k < 0) { tip.hidden = true; return; }
-    if (!names.has(k)) names.set(k, (await call("GET", `/api/items/${k}`)));
+    if (!names.has(k)) names.set(k, (await call("GET", `api/items/${k}`)));
     if (wanted !== k) return;
     const item = names.get(k);
     tip.replaceChildren();
@@ -306,7 +306,7 @@ async function startMap(box) {
     if (moved > 6) return;
     const k = nearest(event.offsetX, event.offsetY);
     if (k < 0) return;
-    if (event.pointerType === "mouse") location.href = `/neighbours?item=${k}`;
+    if (event.pointerType === "mouse") location.href = `./neighbours?item=${k}`;
     else hover(event.offsetX, event.offsetY).catch(() => {});
   });
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
