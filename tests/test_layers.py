@@ -55,11 +55,14 @@ MAY_IMPORT = {
     | GROUND
     | {"asking.candidates", "asking.records", "model.calibration"},
     "features": {"errors"},
-    # A search and a file hold beliefs; neither learns.
+    # A file holds a belief, whoever fitted it: the estimators stand on it.
+    "using.modelfile": {"errors"}
+    | {"model.basis", "model.belief", "model.posterior", "model.priors"},
+    # A search asks a belief; it never learns.
     "using": GROUND
     | {"asking.candidates", "asking.closure", "asking.verdicts"}
     | {"model.basis", "model.belief", "model.posterior", "model.priors"},
-    "estimators": GROUND | MODEL | {"asking.candidates"},
+    "estimators": GROUND | MODEL | {"asking.candidates", "using.modelfile"},
     "active": GROUND | MODEL | ASKING | {"estimators", "using"},
     "experiments": GROUND | {"features", "__init__", "__main__"},
     "app": {"errors", "features", "__init__"},  # the public face alone

@@ -2,7 +2,7 @@
 
 from likewise.active import ActiveMetric
 from likewise.errors import InferenceError, InputError, LikewiseError, StoreError
-from likewise.estimators import BayesianMetric
+from likewise.estimators import BayesianMetric, load
 from likewise.model.belief import Belief
 from likewise.model.calibration import CalibrationCurve, calibration_curve
 from likewise.model.posterior import MetricPosterior
@@ -20,4 +20,5 @@ __all__ = [
     "Neighbours",
     "StoreError",
     "calibration_curve",
+    "load",
 ]

@@ -4,7 +4,7 @@ LikewiseError
 ├── InputError (also ValueError)            the caller's arrays or options
 ├── InferenceError                          the numbers did not work out
 ├── MissingExtraError (also ImportError)    an optional library is not installed
-└── StoreError                              the project file
+└── StoreError                              the project file, or a saved metric
 """
 
 
@@ -31,4 +31,4 @@ class MissingExtraError(LikewiseError, ImportError):
 
 
 class StoreError(LikewiseError):
-    """A project file cannot be used as asked."""
+    """A project file or a saved metric cannot be used as asked."""

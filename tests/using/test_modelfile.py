@@ -1,0 +1,385 @@
+"""Metrics on disk: every bit the same on the way back, and no harm from any file."""
+
+import hashlib
+import json
+import pickle
+import struct
+from dataclasses import fields
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from safetensors.numpy import load_file
+
+import likewise
+from likewise import BayesianMetric, MetricPosterior, Neighbours, StoreError
+from likewise.model.priors import MatrixPrior
+from likewise.using import modelfile
+
+KINDS = {
+    "the whole matrix": {},
+    "noisy items": {"item_noise": 2.0, "prior": "unlabelled"},
+    "weights": {"basis": "eigen", "n_basis": 3},
+    "a point": {"basis": "axes", "inference": "mle", "prior_precision": 1.0},
+}
+
+
+def fitted(blobs, **options):
+    X, y = blobs
+    pairs = np.array([(i, j) for i in range(0, 60, 7) for j in range(i + 1, 60, 9)])
+    labels = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+    return BayesianMetric(random_state=0, **options).fit_pairs(X, pairs, labels)
+
+
+@pytest.fixture
+def metric(blobs):
+    return fitted(blobs)
+
+
+@pytest.fixture
+def file(metric, tmp_path):
+    path = tmp_path / "birds.metric"
+    metric.save(path)
+    return path
+
+
+def assert_same(one, other, X):
+    """To the last bit, in all that a metric says."""
+    pairs = np.array([(i, j) for i in range(30) for j in range(i + 1, 30)])
+    assert_array_equal(one.pair_probability(X, pairs), other.pair_probability(X, pairs))
+    assert_array_equal(one.transform(X), other.transform(X))
+    assert_array_equal(
+        one.pair_distance(X, pairs, return_std=True),
+        other.pair_distance(X, pairs, return_std=True),
+    )
+    draws = [
+        each.posterior_.sample(4, np.random.RandomState(3)) for each in (one, other)
+    ]
+    assert_array_equal(*draws)
+    found = [Neighbours(each, X).query([0, 7], k=5) for each in (one, other)]
+    assert_array_equal(found[0].p_same, found[1].p_same)
+    assert_array_equal(found[0].confidence, found[1].confidence)
+    for name in vars(one):
+        if name not in ("posterior_", "basis_"):
+            assert_array_equal(getattr(one, name), getattr(other, name), name)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_comes_back_is_bit_equal(blobs, tmp_path, kind):
+    """Settings, what was learned, and every answer, known items included."""
+    metric = fitted(blobs, **KINDS[kind])
+
+    metric.save(tmp_path / "it.metric")
+    again = likewise.load(tmp_path / "it.metric")
+
+    assert again.get_params() == metric.get_params()
+    assert_same(metric, again, blobs[0])
+
+
+def test_many_pairs_come_back_bit_equal(blobs, tmp_path):
+    """So many that the belief is kept by its parameters."""
+    X, y = blobs
+    pairs = np.array([(i, j) for i in range(60) for j in range(i + 1, 60)])[:1600]
+    labels = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+    metric = BayesianMetric(random_state=0).fit_pairs(X, pairs, labels)
+
+    metric.save(tmp_path / "it.metric")
+    again = likewise.load(tmp_path / "it.metric")
+
+    kinds = {type(member.posterior).__name__ for member in again.posterior_.members}
+    assert kinds == {"EntryPosterior"}
+    assert_same(metric, again, X)
+
+
+def test_names_and_chance_come_back(blobs, tmp_path):
+    """The names of a table's columns; a random state where it stood."""
+    pandas = pytest.importorskip("pandas")
+    X, y = blobs
+    chance = np.random.RandomState(5)
+    chance.standard_normal(3)
+    table = pandas.DataFrame(X, columns=list("abcde"))
+    metric = BayesianMetric(random_state=chance, n_basis=np.int64(4)).fit(table, y)
+
+    metric.save(tmp_path / "it.metric")
+    again = likewise.load(tmp_path / "it.metric")
+
+    assert_array_equal(again.feature_names_in_, list("abcde"))
+    assert_array_equal(again.transform(table), metric.transform(table))
+    assert again.random_state.standard_normal() == chance.standard_normal()
+
+
+def test_it_holds_no_items(blobs, tmp_path):
+    """Ten times the items, the same size: some tens of kilobytes."""
+    X, y = blobs
+    sizes = {}
+    for times in (1, 10):
+        many = np.concatenate([X + 0.01 * k for k in range(times)])
+        metric = BayesianMetric(random_state=0, prior="unlabelled")
+        metric.fit_pairs(many, [[0, 1], [0, 30], [25, 50], [2, 9]], [1, -1, -1, 1])
+        metric.save(tmp_path / "it.metric")
+        sizes[times] = (
+            (tmp_path / "it.metric").stat().st_size,
+            len(pickle.dumps(metric)),
+        )
+
+    assert abs(sizes[10][0] - sizes[1][0]) < 100
+    assert abs(sizes[10][1] - sizes[1][1]) < 100
+    assert sizes[10][0] < 10_000
+
+
+def test_it_is_plain_safetensors(metric, file):
+    """Any reader finds L, and the header says what made it."""
+    arrays = load_file(file)
+    data = file.read_bytes()
+    table = json.loads(data[8 : 8 + struct.unpack("<Q", data[:8])[0]])
+    header = json.loads(json.loads(table["__metadata__"]["likewise"])["header"])
+
+    assert_array_equal(arrays["components"], metric.components_)
+    assert header["format"] == 1
+    assert header["versions"]["likewise"] == "0.1.0"
+    assert header["learned"]["fingerprint"] == metric.fingerprint_
+    assert [each["name"] for each in header["members"]] == list(metric.members_)
+
+
+def test_the_same_metric_gives_the_same_file(metric, tmp_path, file):
+    """Byte for byte, loaded or not."""
+    likewise.load(file).save(tmp_path / "again.metric")
+
+    assert (tmp_path / "again.metric").read_bytes() == file.read_bytes()
+
+
+def test_joblib_keeps_working(metric, blobs, tmp_path):
+    """And a copy by pickle."""
+    joblib.dump(metric, tmp_path / "it.joblib")
+
+    assert_same(metric, joblib.load(tmp_path / "it.joblib"), blobs[0])
+    assert_same(metric, pickle.loads(pickle.dumps(metric)), blobs[0])
+
+
+def test_skops_keeps_working(metric, blobs):
+    """With the types of ours that it asks to be trusted."""
+    skops = pytest.importorskip("skops.io")
+
+    data = skops.dumps(metric)
+
+    trusted = skops.get_untrusted_types(data=data)
+    assert all(name.startswith(("likewise.", "functools.")) for name in trusted)
+    assert_same(metric, skops.loads(data, trusted=trusted), blobs[0])
+
+
+def test_every_part_of_a_posterior_is_kept():
+    """A field that is added to one must be added to the file."""
+    for made, shapes in modelfile.POSTERIORS.values():
+        assert {field.name for field in fields(made)} - {"prior"} == set(shapes)
+    kept = {*modelfile.PRIOR, *modelfile.PRIOR_NUMBERS}
+    assert {field.name for field in fields(MatrixPrior)} == kept
+    assert {made for made, _ in modelfile.POSTERIORS.values()} <= leaves(
+        MetricPosterior
+    )
+    assert len(leaves(MetricPosterior)) == len(modelfile.POSTERIORS)
+
+
+def leaves(kind):
+    below = [leaf for each in kind.__subclasses__() for leaf in leaves(each)]
+    return {each for each in below if each.__module__.startswith("likewise")} or {kind}
+
+
+# Files that are not what they should be
+
+
+def rewritten(file, change_header=None, change_table=None, is_summed=True):
+    """Take a file apart, change it, and put it together with a right checksum."""
+    data = file.read_bytes()
+    n_header = struct.unpack("<Q", data[:8])[0]
+    table = json.loads(data[8 : 8 + n_header])
+    both = json.loads(table["__metadata__"]["likewise"])
+    header = json.loads(both["header"])
+    if change_header is not None:
+        change_header(header)
+    both["header"] = json.dumps(header, sort_keys=True)
+    if is_summed:
+        arrays = load_file(file)
+        both["sha256"] = checksum(both["header"], arrays)
+    table["__metadata__"]["likewise"] = json.dumps(both)
+    if change_table is not None:
+        change_table(table)
+    text = json.dumps(table).encode()
+    file.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + n_header :])
+
+
+def checksum(text, arrays):
+    """Written out: the header, then each array's name, type, shape and bytes."""
+    digest = hashlib.sha256(text.encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def test_a_rewritten_file_is_read(file, metric, blobs):
+    """What the following tests change is the only thing wrong with their files."""
+    rewritten(file)
+
+    assert_same(metric, likewise.load(file), blobs[0])
+
+
+def test_a_newer_file_gets_a_sentence(file):
+    """It says who wrote it and what to do."""
+
+    def newer(header):
+        header["format"] = 2
+        header["versions"]["likewise"] = "9.1"
+
+    rewritten(file, newer)
+
+    words = "written by likewise 9.1 in format 2. This version reads up to format 1"
+    with pytest.raises(StoreError, match=words):
+        likewise.load(file)
+
+
+HEADERS = {
+    "no members": (lambda h: h.update(members=[]), "it has no members"),
+    "members missing": (lambda h: h.pop("members"), "it has no 'members'"),
+    "another kind": (
+        lambda h: h["members"][0].update(kind="pickle"),
+        "it has no 'pickle'",
+    ),
+    "a weight that is a text": (
+        lambda h: h["members"][0].update(weight="1"),
+        "it has '1' where a number should be",
+    ),
+    "weights that do not add up": (
+        lambda h: h["members"][0].update(weight=7.0),
+        "weights of its members do not add up to 1",
+    ),
+    "a format of text": (lambda h: h.update(format="1"), "its format is '1'"),
+    "settings that are none": (lambda h: h.update(settings=[]), r"it has \[\] where"),
+    "a setting unknown": (
+        lambda h: h["settings"].update(colour="red"),
+        "unexpected keyword argument 'colour'",
+    ),
+    "a setting out of range": (
+        lambda h: h["settings"].update(max_iter=-1),
+        "'max_iter' must be a number at least 1",
+    ),
+    "another basis": (lambda h: h.update(basis="eigen"), "kind 'pairs' has another"),
+    "names missing": (
+        lambda h: h["learned"].update(feature_names=["a"]),
+        "there are 1 names of features",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HEADERS)
+def test_a_forged_header_gets_a_sentence(file, what):
+    """With a right checksum: whoever forges a file can add."""
+    change, words = HEADERS[what]
+    rewritten(file, change)
+
+    with pytest.raises(StoreError, match=words):
+        likewise.load(file)
+
+
+TABLES = {
+    "a huge shape": (
+        lambda t: t["components"].update(shape=[2**40, 2**40]),
+        r"'components' has the shape \[1099511627776, 1099511627776\], too large",
+    ),
+    "a negative shape": (
+        lambda t: t["components"].update(shape=[-1, 5]),
+        r"'components' has the shape \[-1, 5\]",
+    ),
+    "too many axes": (
+        lambda t: t["components"].update(shape=[1] * 40),
+        "'components' has the shape",
+    ),
+    "another type": (
+        lambda t: t["components"].update(dtype="BF16"),
+        "'components' has the type 'BF16'",
+    ),
+    "outside the file": (
+        lambda t: t["components"].update(data_offsets=[0, 2**50]),
+        "is no metric that likewise wrote, or it is damaged",
+    ),
+    "no array": (lambda t: t.pop("components"), "is no metric that likewise wrote"),
+    "no header of ours": (lambda t: t.pop("__metadata__"), "no '__metadata__'"),
+}
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_forged_shapes_and_types_get_a_sentence(file, what):
+    """Before anything is allocated that they ask for."""
+    change, words = TABLES[what]
+    rewritten(file, change_table=change)
+
+    with pytest.raises(StoreError, match=words):
+        likewise.load(file)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.6, 0.999])
+def test_a_truncated_file_gets_a_sentence(file, share):
+    """Wherever it ends."""
+    data = file.read_bytes()
+    file.write_bytes(data[: int(share * len(data))])
+
+    with pytest.raises(StoreError, match="no metric that likewise wrote, or it is dam"):
+        likewise.load(file)
+
+
+def test_every_flipped_byte_is_noticed(file, metric, blobs, rng):
+    """In the header or in the numbers: a sentence, never another metric."""
+    data = file.read_bytes()
+    for place in [*range(40), *rng.randint(len(data), size=60).tolist()]:
+        file.write_bytes(data[:place] + bytes([data[place] ^ 0x11]) + data[place + 1 :])
+
+        with pytest.raises(StoreError, match="birds.metric"):
+            likewise.load(file)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\xff" * 100, "its header has 18,446,744,073,709,551,615 bytes"),
+        (struct.pack("<Q", 50) + b"[" * 50, "its header is no JSON"),
+        (struct.pack("<Q", 10**6) + b"[" * 10**6, "nested too deeply|no JSON"),
+        (struct.pack("<Q", 4) + b"null    ", "it has None where names and values"),
+        (pickle.dumps({"a": list(range(99))}), "damaged: its header has"),
+    ],
+)
+def test_other_files_get_a_sentence(tmp_path, data, words):
+    """Noise, brackets without end, a pickle: it is never executed."""
+    path = tmp_path / "x.metric"
+    path.write_bytes(data)
+
+    with pytest.raises(StoreError, match=words):
+        likewise.load(path)
+
+
+def test_arrays_of_another_shape_get_a_sentence(file):
+    """Turned round, so that it has as many numbers."""
+    def smaller(header):
+        header["members"] = header["members"][:1]
+        header["members"][0]["weight"] = 1.0
+        header["by_column"] = [*header["by_column"], "member.0.gaps"]
+
+    rewritten(file, smaller)
+
+    with pytest.raises(StoreError, match=r"'gaps' has the shape \(5, .*, not \("):
+        likewise.load(file)
+
+
+def test_no_file_and_no_place(metric, tmp_path):
+    """Names that lead nowhere."""
+    with pytest.raises(StoreError, match="There is no file"):
+        likewise.load(tmp_path / "none.metric")
+    with pytest.raises(StoreError, match="is no file"):
+        likewise.load(tmp_path)
+    with pytest.raises(StoreError, match="cannot be written: No such file"):
+        metric.save(tmp_path / "nowhere" / "it.metric")
+
+
+def test_a_metric_that_learned_nothing_cannot_be_saved(tmp_path):
+    """As scikit-learn says it."""
+    with pytest.raises(ValueError, match="not fitted yet"):
+        BayesianMetric().save(tmp_path / "it.metric")
