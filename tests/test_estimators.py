@@ -507,7 +507,7 @@ def test_one_item_left_is_enough_to_fit(weight):
     """Equal rows are one item, and items of no weight are none."""
     X = np.ones((3, 2)) if weight is None else np.array([[0, 1], [2, 3], [1, 1.0]])
 
-    metric = BayesianMetric().fit(X, [0, 0, 0], sample_weight=weight)
+    metric = BayesianMetric().fit(X, [0, 1, 0], sample_weight=weight)
 
     assert np.isfinite(metric.transform(X)).all()
 

@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "fingerprint": set(),
     "threads": set(),
     "pairs": {"errors"},
+    "inputs": {"errors"},
     "model.equations": {"errors"},
     "model.matrix": {"model.equations"},
     "model.basis": {"model.equations", "errors"},
@@ -62,7 +63,9 @@ MAY_IMPORT = {
     "using": GROUND
     | {"asking.candidates", "asking.closure", "asking.verdicts"}
     | {"model.basis", "model.belief", "model.posterior", "model.priors"},
-    "estimators": GROUND | MODEL | {"asking.candidates", "using.modelfile"},
+    "estimators": GROUND
+    | MODEL
+    | {"inputs", "asking.candidates", "using.modelfile"},
     "active": GROUND | MODEL | ASKING | {"estimators", "using"},
     "experiments": GROUND | {"features", "__init__", "__main__"},
     "app": {"errors", "features", "__init__"},  # the public face alone

@@ -29,6 +29,7 @@ from likewise.errors import InputError
 from likewise.estimators import BayesianMetric
 from likewise.model import fitting
 from likewise.model.fitting import Fit, Told
+from likewise.model.priors import Frames
 from likewise.pairs import check_pairs, draw_pairs, pair_number
 from likewise.using.groups import Groups, GroupVerdict, group, judge_groups
 from likewise.using.neighbours import Neighbours
@@ -111,8 +112,9 @@ class ActiveMetric:
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
         if self._model.random_state is None:
             self._model.set_params(random_state=self._seed)
-        self._frames = self._model.prepare(X)
-        self._X = np.asarray(X, dtype=float)
+        self._X: Array
+        self._frames: Frames
+        self._X, self._frames = self._model.prepare(X)
         self._n_items = len(self._frames.coordinates)
         self._acquisition = acquisitions.find_acquisition(acquisition)
         self._candidates = _check_candidates(candidates, self._n_items)

@@ -15,12 +15,18 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise.asking.candidates import map_features
 from likewise.errors import InputError, StoreError
 from likewise.fingerprint import fingerprint
+from likewise.inputs import (
+    UNLABELLED,
+    check_choice,
+    check_classes,
+    check_items,
+    check_number,
+)
 from likewise.model import fitting, matrix, priors
 from likewise.model.basis import Basis, check_basis
 from likewise.model.fitting import MAX_PLACED, Fit, Rules, Told
@@ -39,6 +45,8 @@ Pairs = NDArray[np.intp]
 
 # Pairs that fit(X, y) learns from at most: more would cost it the items' noise.
 MAX_PAIRS = MAX_PLACED
+# Pairs that score(X, y) looks at most: with so many it is exact to some .003.
+MAX_SCORED = 50_000
 # Of the pairs that are drawn from classes, what the rarer kind counts at least.
 RARE = 0.05
 
@@ -159,9 +167,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             Whether labels are probabilities.
         """
         self._check_parameters()
-        X = self._check_items(X, is_first=True)
-        if len(X) < 2:
-            raise InputError(f"'X' must have at least two rows. Got {len(X)} sample.")
+        X = self.check_items(X, is_first=True)
         pairs = check_pairs(pairs, len(X))
         if len(pairs) == 0:
             raise InputError("'pairs' must hold at least one pair. Got none.")
@@ -170,9 +176,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if not soft:
             check_agreement(pairs, labels)
         p_same = labels if soft else (labels + 1) / 2
-        frames = self._look_at(X, np.ones(len(X)))
         return self._learn(
-            frames, Told(pairs, p_same, weights, np.zeros(len(pairs), bool))
+            self.look_at(X), Told(pairs, p_same, weights, np.zeros(len(pairs), bool))
         )
 
     def fit(
@@ -188,29 +193,35 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         ----------
         X : array of shape (n_items, n_features)
         y : array of shape (n_items,)
-            Classes.
+            Classes; -1 where none is known, as for scikit-learn's semi-supervised
+            classifiers. Items without a class shape basis and prior.
         sample_weight : array of shape (n_items,), optional
             How many times each item counts. Equal rows of one class are one item that
             counts as often as they stand there.
         """
         self._check_parameters()
-        X, classes = self._check_classes(X, y)
+        X, classes = check_classes(self, X, y, is_first=True)
         item_weights = check_weights(sample_weight, len(X), "items")
         X, classes, item_weights = _merge_equal_rows(X, classes, item_weights)
+        labelled = np.flatnonzero(classes != UNLABELLED)
         rng = check_random_state(self.random_state)
-        pairs, labels = pairs_from_classes(classes, MAX_PAIRS, rng)
-        weights = item_weights[pairs].prod(axis=1)
-        if len(pairs) < len(X) * (len(X) - 1) // 2:
-            weights = _weighed_back(weights, labels, classes, item_weights)
-        frames = self._look_at(X, item_weights)
-        return self._learn(
-            frames, Told(pairs, (labels + 1) / 2, weights, np.zeros(len(pairs), bool))
+        pairs, labels, weights = _draw_weighed(
+            classes[labelled], item_weights[labelled], rng
         )
+        told = Told(
+            labelled[pairs], (labels + 1) / 2, weights, np.zeros(len(pairs), bool)
+        )
+        return self._learn(self.look_at(X, item_weights), told)
 
     def transform(self, X: ArrayLike) -> Array:
-        """Map items to where Euclidean distance is the learned metric."""
+        """Map items to where Euclidean distance is the learned metric.
+
+        Items in single precision stay so; all else is double.
+        """
         check_is_fitted(self)
-        return np.asarray(self._check_items(X) @ self.components_.T)
+        X = check_items(self, X, is_first=False, dtype=[np.float64, np.float32])
+        # Summed in double precision: features far from zero cancel.
+        return np.asarray(X @ self.components_.T, dtype=X.dtype)
 
     def get_mahalanobis_matrix(self) -> Array:
         """A, the matrix of the mean metric: squared distance is (x - y)'A(x - y)."""
@@ -240,7 +251,9 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def pair_probability(self, X: ArrayLike, pairs: ArrayLike) -> Array:
         """P(same) of each pair, uncertainty about the metric included."""
-        coordinates, pairs = self._check_questions(X, pairs)
+        return self._probability_same(*self._check_questions(X, pairs))
+
+    def _probability_same(self, coordinates: Array, pairs: Pairs) -> Array:
         return map_features(
             lambda features, _: self.posterior_.probability_same(features),
             self.basis_,
@@ -257,13 +270,34 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def pair_auc(self, X: ArrayLike, pairs: ArrayLike, labels: ArrayLike) -> float:
         """Area under the ROC curve of P(same) for labelled pairs."""
         p_same = self.pair_probability(X, pairs)
-        labels = check_labels(labels, len(p_same))
-        if len(np.unique(labels)) < 2:
-            raise InputError(
-                "An AUC needs labels of both kinds, +1 and -1. "
-                f"Got {len(labels)} labels of one kind or none."
-            )
-        return float(roc_auc_score(labels > 0, p_same))
+        return _auc(check_labels(labels, len(p_same)), p_same)
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """How well same pairs are told from different ones, by classes.
+
+        The chance that two items of one class get a higher P(same) than two items of
+        two classes: `pair_auc` over all pairs of the items that have a class. Above
+        50,000 pairs, over so many drawn by `random_state`, half of either kind.
+
+        Parameters
+        ----------
+        X : array of shape (n_items, n_features)
+        y : array of shape (n_items,)
+            Classes; -1 where none is known.
+        sample_weight : array of shape (n_items,), optional
+            How many times each item counts.
+        """
+        check_is_fitted(self)
+        X, classes = check_classes(self, X, y, is_first=False)
+        weights = check_weights(sample_weight, len(X), "items")
+        labelled = np.flatnonzero((classes != UNLABELLED) & (weights > 0))
+        rng = check_random_state(self.random_state)
+        pairs, labels = pairs_from_classes(classes[labelled], MAX_SCORED, rng)
+        pairs = labelled[pairs]
+        p_same = self._probability_same(self.basis_.project(X), pairs)
+        return _auc(labels, p_same, weights[pairs].prod(axis=1))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the metric to a file: safetensors, no pickle, without the items.
@@ -294,19 +328,28 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
-    def prepare(self, X: ArrayLike) -> Frames:
-        """Check parameters and items, and find what depends on the items only."""
+    def prepare(self, X: ArrayLike) -> tuple[Array, Frames]:
+        """Check parameters and items; give the items, and what depends on them only."""
         self._check_parameters()
-        X = self._check_items(X, is_first=True)
-        if len(X) < 2:
+        X = self.check_items(X, is_first=True)
+        return X, self.look_at(X)
+
+    def check_items(self, X: ArrayLike, *, is_first: bool = False) -> Array:
+        """Return items as numbers, or say what is wrong with them.
+
+        The first have to be two at least, and say what features there are.
+        """
+        X = check_items(self, X, is_first=is_first)
+        if is_first and len(X) < 2:
             raise InputError(f"'X' must have at least two rows. Got {len(X)} sample.")
-        return self._look_at(X, np.ones(len(X)))
+        return X
 
     @property
     def rules(self) -> Rules:
@@ -319,59 +362,37 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _check_parameters(self) -> None:
         check_basis(self.basis, self.n_basis)
-        _check_choice("prior", self.prior, PRIORS)
-        _check_choice(
+        check_choice("prior", self.prior, PRIORS)
+        check_choice(
             "inference", self.inference, ("variational", "variational-clip", "mle")
         )
         rule = "at least 0"
-        _check_number("prior_mean", self.prior_mean, rule, lambda x: x >= 0)
+        check_number("prior_mean", self.prior_mean, rule, lambda x: x >= 0)
         if self.basis == "full":
             rule = "above 0 where basis='full'"
-            _check_number("prior_mean", self.prior_mean, rule, _positive)
+            check_number("prior_mean", self.prior_mean, rule, _positive)
         if self.prior_precision != "evidence":
             rule = "above 0, or 'evidence'"
-            _check_number("prior_precision", self.prior_precision, rule, _positive)
+            check_number("prior_precision", self.prior_precision, rule, _positive)
         if self.item_noise != "evidence":
             rule = "from 0 to 1e6, or 'evidence'"
-            _check_number("item_noise", self.item_noise, rule, lambda x: 0 <= x <= 1e6)
+            check_number("item_noise", self.item_noise, rule, lambda x: 0 <= x <= 1e6)
         if self.basis == "full" and self.inference != "variational":
             raise InputError(
                 "basis='full' needs inference='variational'. "
                 f"Got {self.inference!r}. Take basis='eigen' for it."
             )
-        _check_number("max_iter", self.max_iter, "at least 1", lambda x: x >= 1)
-        _check_number("tol", self.tol, "at least 0", lambda x: x >= 0)
-
-    def _check_items(self, X: ArrayLike, *, is_first: bool = False) -> Array:
-        try:
-            checked: Array = validate_data(
-                self, X, reset=is_first, dtype=float, ensure_all_finite=False
-            )
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        _check_finite(checked)
-        return checked
-
-    def _check_classes(
-        self, X: ArrayLike, y: ArrayLike
-    ) -> tuple[Array, NDArray[np.intp]]:
-        try:
-            checked, y = validate_data(
-                self, X, y, dtype=float, ensure_all_finite=False, ensure_min_samples=2
-            )
-            check_classification_targets(y)
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        _check_finite(checked)
-        return checked, np.unique(np.asarray(y), return_inverse=True)[1]
+        check_number("max_iter", self.max_iter, "at least 1", lambda x: x >= 1)
+        check_number("tol", self.tol, "at least 0", lambda x: x >= 0)
 
     def _check_questions(self, X: ArrayLike, pairs: ArrayLike) -> tuple[Array, Pairs]:
         """Coordinates of the items, and the pairs to say something about."""
         check_is_fitted(self)
-        X = self._check_items(X)
+        X = check_items(self, X, is_first=False)
         return self.basis_.project(X), check_pairs(pairs, len(X))
 
-    def _look_at(self, X: Array, item_weights: Array) -> Frames:
+    def look_at(self, X: Array, item_weights: Array | None = None) -> Frames:
+        """Find what depends on the items only: basis, and what the priors say."""
         choices = Choices(
             self.basis,
             self.n_basis,
@@ -382,7 +403,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
         self.fingerprint_ = fingerprint(X)
         rng = check_random_state(self.random_state)
-        return priors.look_at(X, item_weights, choices, rng)
+        counts = np.ones(len(X)) if item_weights is None else item_weights
+        return priors.look_at(X, counts, choices, rng)
 
     def _learn(self, frames: Frames, told: Told) -> Self:
         """Find what depends on the labelled pairs."""
@@ -495,6 +517,18 @@ def _merge_equal_rows(
     return X[first], classes[first], merged
 
 
+def _draw_weighed(
+    classes: NDArray[np.intp], item_weights: Array, rng: np.random.RandomState
+) -> tuple[Pairs, Array, Array]:
+    """Pairs of items that have a class, their labels and how much each counts."""
+    n_items = len(classes)
+    pairs, labels = pairs_from_classes(classes, MAX_PAIRS, rng)
+    weights = item_weights[pairs].prod(axis=1)
+    if len(pairs) < n_items * (n_items - 1) // 2:
+        weights = _weighed_back(weights, labels, classes, item_weights)
+    return pairs, labels, weights
+
+
 def _weighed_back(
     weights: Array, labels: Array, classes: NDArray[np.intp], item_weights: Array
 ) -> Array:
@@ -514,27 +548,20 @@ def _weighed_back(
     return np.asarray(weights * factors)
 
 
+def _auc(labels: Array, p_same: Array, weights: Array | None = None) -> float:
+    if len(np.unique(labels)) < 2:
+        raise InputError(
+            "An AUC needs labels of both kinds, +1 and -1. "
+            f"Got {len(labels)} labels of one kind or none."
+        )
+    return float(roc_auc_score(labels > 0, p_same, sample_weight=weights))
+
+
 def _signed(components: Array) -> Array:
     """The same map, each row turned so that its largest entry is positive."""
     largest = np.abs(components).argmax(axis=1)
     signs = np.sign(components[np.arange(len(components)), largest])
     return components * np.where(signs == 0, 1.0, signs)[:, None]
-
-
-def _check_finite(X: Array) -> None:
-    if np.isfinite(X).all():
-        return
-    row, column = np.argwhere(~np.isfinite(X))[0]
-    value = "NaN" if np.isnan(X[row, column]) else "infinity"
-    raise InputError(
-        f"X must be finite. Got {value} at row {row}, column {column}."
-        + (" Fill missing values first." if value == "NaN" else "")
-    )
-
-
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"'{name}' must be one of {choices}. Got {value!r}.")
 
 
 def _given(value: float | str) -> float | None:
@@ -544,9 +571,3 @@ def _given(value: float | str) -> float | None:
 
 def _positive(value: float) -> bool:
     return value > 0
-
-
-def _check_number(name: str, value: Any, rule: str, holds: Any) -> None:
-    is_number = isinstance(value, (int, float, np.number)) and np.isfinite(value)
-    if not is_number or isinstance(value, bool) or not holds(value):
-        raise InputError(f"'{name}' must be a number {rule}. Got {value!r}.")
