@@ -649,3 +649,60 @@ def test_threads_may_share_a_learner(blobs, model, n_each):
     assert errors == []
     again = ActiveMetric.replay(X, learner.history(), metric=model, random_state=0)
     assert_array_equal(again.ask(3), learner.ask(3))
+
+
+def test_items_may_be_added(blobs):
+    """The answers stay; all else is as if the items had been there from the start."""
+    X, y = blobs
+    first, rest = X[::2], X[1::2]
+    learner = ActiveMetric(first, random_state=0)
+    pairs = learner.ask(8)
+    learner.tell(pairs, np.where(y[::2][pairs[:, 0]] == y[::2][pairs[:, 1]], 1, -1))
+    history = learner.history()
+
+    learner.add_items(rest)
+
+    assert learner.history() == history
+    whole = ActiveMetric.replay(np.concatenate([first, rest]), history, random_state=0)
+    assert_array_equal(learner.ask(5), whole.ask(5))
+    assert_allclose(
+        learner.metric_.get_mahalanobis_matrix(), whole.metric_.get_mahalanobis_matrix()
+    )
+    learner.undo()
+    assert learner.history() == []
+
+
+def test_items_with_other_features_are_not_added(blobs):
+    """Nothing changes."""
+    X, _ = blobs
+    learner = ActiveMetric(X, random_state=0)
+
+    with pytest.raises(InputError, match="X has 4 features.*expecting 5"):
+        learner.add_items(X[:, :4])
+
+    assert repr(learner).startswith("<ActiveMetric: 60 items")
+
+
+def test_candidates_are_added_where_candidates_were_given(blobs):
+    """Only pairs that were named may be asked."""
+    X, _ = blobs
+    learner = ActiveMetric(X[:4], candidates=[[0, 1]], random_state=0)
+
+    learner.add_items(X[4:6], candidates=[[5, 0]])
+
+    assert_array_equal(np.sort(learner.ask(9), axis=0), [[0, 1], [0, 5]])
+    free = ActiveMetric(X[:4], random_state=0)
+    with pytest.raises(InputError, match="every pair of items may be asked"):
+        free.add_items(X[4:6], candidates=[[5, 0]])
+
+
+def test_a_learner_says_what_it_is(blobs):
+    """Items, acquisition, answers, what is known."""
+    X, _ = blobs
+    learner = ActiveMetric(X, acquisition="mean-entropy", random_state=0)
+    learner.tell([[0, 1], [1, 2]], [1, 1])
+
+    assert repr(learner) == (
+        "<ActiveMetric: 60 items of 5 features, acquisition mean-entropy, "
+        "2 answers, 1 pairs known without asking>"
+    )

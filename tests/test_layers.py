@@ -63,6 +63,8 @@ MAY_IMPORT = {
     "using": GROUND
     | {"asking.candidates", "asking.closure", "asking.verdicts"}
     | {"model.basis", "model.belief", "model.posterior", "model.priors"},
+    # Judging stands on the estimators; the rest of using below them.
+    "using.splits": GROUND | {"estimators"},
     "estimators": GROUND
     | MODEL
     | {"inputs", "asking.candidates", "using.modelfile"},

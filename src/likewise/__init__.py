@@ -8,6 +8,8 @@ from likewise.model.calibration import CalibrationCurve, calibration_curve
 from likewise.model.posterior import MetricPosterior
 from likewise.using.neighbours import Neighbours
 
+__version__ = "0.1.0"  # the one place: packaging reads it here
+
 __all__ = [
     "ActiveMetric",
     "BayesianMetric",

@@ -123,6 +123,42 @@ class ActiveMetric:
         self._fits: dict[int, Fit] = {}
         self._lock = threading.RLock()
 
+    def __repr__(self) -> str:
+        n_items, n_features = self._X.shape
+        name = getattr(self._acquisition, "__name__", repr(self._acquisition))
+        return (
+            f"<ActiveMetric: {n_items:,} items of {n_features:,} features, "
+            f"acquisition {name.replace('_', '-')}, {len(self._log):,} answers, "
+            f"{self._log.n_implied():,} pairs known without asking>"
+        )
+
+    @_one_at_a_time
+    def add_items(self, X: ArrayLike, candidates: ArrayLike | None = None) -> None:
+        """Take further items. Answers and their pairs stay as they are.
+
+        Basis and prior are found anew, as if all items had been there from the start.
+
+        Parameters
+        ----------
+        X : array of shape (n_items, n_features)
+            The new items, with the features of the others; their numbers follow on.
+        candidates : array of int, shape (n_pairs, 2), optional
+            Where the pairs that may be asked were given: further ones.
+        """
+        items = np.concatenate([self._X, self._model.check_items(X)])
+        if candidates is not None and self._candidates is None:
+            raise InputError(
+                "'candidates' must have been given to the learner before any are added."
+                " Got none then: every pair of items may be asked."
+            )
+        further = _check_candidates(candidates, len(items))
+        if self._candidates is not None and further is not None:
+            self._candidates = np.unique(np.r_[self._candidates, further], axis=0)
+        self._X, self._frames = items, self._model.look_at(items)
+        self._n_items = len(items)
+        self._log = self._log.grown(len(items))
+        self._fits = {}
+
     @_one_at_a_time
     def ask(self, n_pairs: int = 1, exclude: ArrayLike | None = None) -> Pairs:
         """Give the pairs most worth asking now, best first.

@@ -163,7 +163,14 @@ class AnswerLog:
 
     def first(self, n_answers: int) -> "AnswerLog":
         """The log as it was after so many answers."""
-        log = AnswerLog(self.closure.n_items, self.equivalence)
+        return self._replayed(self.closure.n_items, n_answers)
+
+    def grown(self, n_items: int) -> "AnswerLog":
+        """A log of the same answers about the first of so many items."""
+        return self._replayed(n_items, len(self._answers))
+
+    def _replayed(self, n_items: int, n_answers: int) -> "AnswerLog":
+        log = AnswerLog(n_items, self.equivalence)
         for answer in self._answers[:n_answers]:
             log._append(answer)
         return log
