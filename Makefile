@@ -3,12 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: chromium demo test fast lint bench peers reproduce clean
+.PHONY: chromium demo docs test fast lint bench peers reproduce clean
 
 demo: .venv/installed-demo
 	$(BIN)/python -m likewise demo
 
-test: lint chromium
+test: lint docs chromium
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 fast: .venv/installed-test
@@ -18,6 +18,10 @@ lint: .venv/installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# The site, in site/: no network, no warning.
+docs: .venv/installed-test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
 
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/speed.py
@@ -38,7 +42,7 @@ chromium:
 	  || echo '*** NO BROWSER: chromium is missing and cannot be installed here. THE PAGE IS NOT TESTED.' >&2
 
 clean:
-	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build site
 
 .venv/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'likewise needs Python 3.11 or newer. Name one with: make PYTHON=...')"

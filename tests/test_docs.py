@@ -84,6 +84,21 @@ def test_the_code_about_features_runs():
     assert names["X"].shape == (4, 1)
 
 
+RUN = ["index", "evaluation", *(p.stem for p in ROOT.glob("docs/from-*.md"))]
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_the_code_of_a_page_runs(page):
+    """Its blocks, one after the other."""
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+
+    assert blocks
+    names = {}
+    for block in blocks:
+        exec(compile(block, f"{page}.md", "exec"), names)
+
+
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
 def test_links_lead_somewhere(path):
     """Files and pictures that a document points at are there."""
