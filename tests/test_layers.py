@@ -65,9 +65,7 @@ MAY_IMPORT = {
     | {"model.basis", "model.belief", "model.posterior", "model.priors"},
     # Judging stands on the estimators; the rest of using below them.
     "using.splits": GROUND | {"estimators"},
-    "estimators": GROUND
-    | MODEL
-    | {"inputs", "asking.candidates", "using.modelfile"},
+    "estimators": GROUND | MODEL | {"inputs", "asking.candidates", "using.modelfile"},
     "active": GROUND | MODEL | ASKING | {"estimators", "using"},
     "experiments": GROUND | {"features", "__init__", "__main__"},
     "app": {"errors", "features", "__init__"},  # the public face alone

@@ -358,6 +358,7 @@ def test_other_files_get_a_sentence(tmp_path, data, words):
 
 def test_arrays_of_another_shape_get_a_sentence(file):
     """Turned round, so that it has as many numbers."""
+
     def smaller(header):
         header["members"] = header["members"][:1]
         header["members"][0]["weight"] = 1.0
