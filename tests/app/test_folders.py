@@ -24,7 +24,7 @@ def coloured(tmp_path_factory, picture_folder):
     told("new", path, "--images", picture_folder, "--seed", 4)
     with Project.open(path) as project:
         numbers = [project.names.index(f"{name}/1.png") for name in ("red", "blue")]
-        project.tell([(numbers[0], numbers[1])], -1, "ada")
+        project.tell([(numbers[0], numbers[1], -1)], "ada")
         Grouping(project).rename(numbers[0], "=red: a/b", "ada")
     return path
 

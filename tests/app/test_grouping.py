@@ -59,7 +59,7 @@ def test_a_name_is_kept_searched_and_follows_its_items(project):
     again.close()
     assert [g.name for g in grouping.found().search("BIRDS red")] == ["Red birds"]
     away = named.typical[-1]
-    grouping.tell([away], named.representatives, -1, "ada")
+    grouping.part([away], named.representatives, "ada")
     assert grouping.found().of(item).name == "Red birds"
     assert grouping.found().of(away).name == ""
     grouping.rename(item, "", "ada")
@@ -85,7 +85,7 @@ def test_two_groups_are_said_to_be_the_same_and_this_is_undone(project):
     one, other = before.groups[:2]
     n_answers = len(project.current_answers())
 
-    answers = grouping.tell(one.representatives, other.representatives, 1, "ada")
+    answers = grouping.join([one.representatives, other.representatives], "ada")
 
     assert {answer.source for answer in answers} == {"grouped"}
     assert len(answers) == 5
@@ -104,9 +104,10 @@ def test_an_item_that_belongs_elsewhere_goes_there(project):
     here, there = grouping.found().groups[:2]
     item = here.typical[-1]
 
-    grouping.tell([item], here.representatives, -1, "ada")
+    grouping.part([item], here.representatives, "ada")
     assert grouping.found().of(item) != grouping.found().of(here.typical[0])
-    grouping.tell([item], there.representatives, 1, "ada")
+    project.undo("ada")
+    grouping.move([item], here.representatives, there.representatives, "ada")
 
     assert grouping.found().of(item) == grouping.found().of(there.typical[0])
 
@@ -115,8 +116,8 @@ def test_an_old_answer_is_taken_back_by_its_own_annotator_alone(project):
     """The whole of what was said at once goes; the rest stays."""
     grouping = Grouping(project)
     one, other = grouping.found().groups[:2]
-    told = grouping.tell(one.representatives, other.representatives, 1, "ada")
-    later = grouping.tell([one.typical[-1]], one.representatives, -1, "ada")
+    told = grouping.join([one.representatives, other.representatives], "ada")
+    later = grouping.part([one.typical[-1]], one.representatives, "ada")
 
     with pytest.raises(InputError, match="is of 'ada', not of 'bo'"):
         project.take_back(told[0].id, "bo")
@@ -129,12 +130,18 @@ def test_an_old_answer_is_taken_back_by_its_own_annotator_alone(project):
         project.take_back(told[1].id, "ada")
 
 
-def test_an_item_is_not_told_against_itself(project):
-    """Nothing is written where nothing is said."""
-    n_answers = len(project.answers())
+def test_what_says_nothing_is_refused(project):
+    """Nothing is written."""
+    grouping, n_answers = Grouping(project), len(project.answers())
 
-    with pytest.raises(InputError, match="two different items"):
-        Grouping(project).tell([3], [3], -1, "ada")
+    with pytest.raises(InputError, match="cannot all be sent away"):
+        grouping.part([3], [3], "ada")
+    with pytest.raises(InputError, match="At least two groups"):
+        grouping.join([[3]], "ada")
+    with pytest.raises(InputError, match="two different items. Got item 3 twice"):
+        project.tell([(3, 3, 1)], "ada")
+    with pytest.raises(InputError, match="There is no item 40"):
+        project.tell([(3, 40, 1)], "ada")
     assert len(project.answers()) == n_answers
 
 

@@ -29,7 +29,13 @@ def test_progress_counts_each_kind_of_answer(project):
 
     assert (progress.n_answers, progress.n_same) == (4, 2)
     assert (progress.n_different, progress.n_unsure) == (1, 1)
-    assert 0 <= progress.low <= progress.neighbours <= progress.high <= 1
+    assert [figure.words[-16:] for figure in progress.figures] == [
+        "that is the same",
+        "ame are the same",
+        "e same are found",
+    ]
+    for figure in progress.figures:
+        assert 0 <= figure.low <= figure.value <= figure.high <= 1
     assert progress.words.endswith(".")
 
 
@@ -91,22 +97,38 @@ def test_the_map_separates_with_the_answers(project):
     assert separation(found["after"]) > 1.5 * separation(found["before"])
 
 
-def test_groups_are_what_same_answers_tie_together(project):
-    """0-4-8 are one group, 1-5 a smaller one, the rest none."""
-    project.import_answers(rows((1, 5, 1), (0, 4, 1), (4, 8, 1), (2, 3, -1)))
+def test_the_map_shows_the_groups_found(project):
+    """Each item has its group; the largest are named with size and sureness."""
+    insight = Insight(project)
+    run(project, 20)
+    found = insight.grouping.found()
 
-    groups = Insight(project).groups()
+    shown = insight.map()
 
-    assert [groups[k] for k in (0, 4, 8, 1, 5, 2, 3)] == [0, 0, 0, 1, 1, -1, -1]
+    assert shown["groups"] == found.labels.tolist()
+    assert [one.size for one in shown["legend"]] == [
+        group.size for group in found.groups[:12]
+    ]
+    assert shown["legend"][0].title == "Group 1"
 
 
-def test_neighbours_before_are_euclidean(project):
-    """The plain distance orders them; the item itself is not among them."""
+def test_neighbours_are_ordered_by_what_is_believed(project):
+    """Before and now, each by its own P(same); the item itself is not among them."""
+    fresh = Insight(project).neighbours(5, 6)
+    assert fresh["before"] == fresh["after"]
+    run(project, 20)
+
     found = Insight(project).neighbours(5, 6)
 
-    squared = ((project.X.astype(float) - project.X[5]) ** 2).sum(axis=1)
-    assert [near.number for near in found["before"]] == list(squared.argsort()[1:7])
-    assert all(0 <= near.p_same <= 1 for near in found["after"])
+    assert found["before"] == fresh["before"]
+    for when, learner in (("before", project.untaught()), ("after", project.learner())):
+        near = found[when]
+        p_same = [one.p_same for one in near]
+        assert p_same == sorted(p_same, reverse=True)
+        expected = learner.pair_probability([(5, one.number) for one in near])
+        assert_allclose(p_same, expected)
+        assert 5 not in [one.number for one in near]
+    assert found["after"] != found["before"]
 
 
 def test_nobody_is_a_neighbour_of_oneself(tmp_path):

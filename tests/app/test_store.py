@@ -170,7 +170,7 @@ def test_an_old_file_is_brought_up_to_date_with_its_answers(tmp_path):
         ]
         assert [a.pair for a in store.answers() if not a.undone] == [(2, 3)]
         assert [a.pair for a in store.answers() if a.undone] == [(4, 5)]
-        assert store.group_answers([(6, 7)], 1, "bo", 0)[0].id == 3
+        assert store.group_answers([(6, 7, 1)], "bo", 0)[0].id == 3
         assert store.group_names() == []
         assert store.flagged() == set()
         assert store.item(3).name == "item 3"

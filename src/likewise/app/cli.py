@@ -386,15 +386,16 @@ def _describe(progress: Progress) -> str:
     lines = [
         f"{progress.n_answers} answers: {progress.n_same} same, "
         f"{progress.n_different} different, {progress.n_unsure} unsure; "
-        f"{progress.n_saved} saved by implication",
+        f"{progress.n_saved} known without asking",
     ]
     if progress.n_contradictions:
         lines.append(f"{progress.n_contradictions} contradictions to settle")
-    if progress.neighbours is not None:
+    for figure in progress.figures:
         lines.append(
-            f"Items next to one that is the same: {progress.neighbours:.0%} "
-            f"({progress.low:.0%} to {progress.high:.0%})"
+            f"{figure.value:.0%} {figure.words} ({figure.low:.0%} to {figure.high:.0%})"
         )
+    for who in progress.looks_random:
+        lines.append(f"The answers of {who} look random")
     return "\n".join([*lines, progress.words])
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import InputError
-from likewise.app.project import Project, check_label
+from likewise.app.project import Project
 from likewise.app.records import Answer, GroupName
 
 MAX_NAME = 80
@@ -110,22 +110,46 @@ class Grouping:
             )
         return self.found().of(item)
 
-    def tell(
-        self, items: Sequence[int], others: Sequence[int], label: int, annotator: str
-    ) -> list[Answer]:
-        """Say of items that they are the same as others, or not; the others are one.
+    def join(self, groups: Sequence[Sequence[int]], annotator: str) -> list[Answer]:
+        """Say that groups are one; each is given by the items that stand for it."""
+        if len(groups) < 2 or not all(groups):
+            raise InputError("At least two groups must be said to be the same.")
+        first = groups[0]
+        told = [pair for other in groups[1:] for pair in _tied(other, first)]
+        return self.project.tell(told, annotator)
 
-        "Same" is told of a chain that ties them all; "different" of every two.
-        """
-        check_label(label)
-        items, others = list(dict.fromkeys(items)), list(dict.fromkeys(others))
-        if label == 1 and others:
-            pairs = [(item, others[0]) for item in items]
-            pairs += [(other, items[0]) for other in others[1:]] if items else []
-        else:
-            pairs = [(item, other) for item in items for other in others]
-        pairs = [(i, j) for i, j in pairs if i != j]
-        return self.project.tell(pairs, label, annotator)
+    def part(
+        self, items: Sequence[int], here: Sequence[int], annotator: str
+    ) -> list[Answer]:
+        """Say that items do not belong to the group that others stand for."""
+        stay = [item for item in here if item not in items]
+        if not stay:
+            raise InputError(
+                "The items that stand for a group cannot all be sent away. "
+                "Leave one, or send the others away."
+            )
+        told = [(item, other, -1) for item in items for other in stay]
+        return self.project.tell(told, annotator)
+
+    def move(
+        self,
+        items: Sequence[int],
+        here: Sequence[int],
+        there: Sequence[int],
+        annotator: str,
+    ) -> list[Answer]:
+        """Say that items belong to another group, and so not to this one."""
+        stay = [item for item in here if item not in items][:1]
+        told = [(item, other, 1) for item in items for other in there if item != other]
+        told += [(item, other, -1) for item in items for other in stay]
+        return self.project.tell(told, annotator)
+
+
+def _tied(items: Sequence[int], others: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Pairs that make one of all these items, with few answers."""
+    pairs = [(item, others[0]) for item in items]
+    pairs += [(items[0], other) for other in others[1:]]
+    return [(i, j, 1) for i, j in pairs if i != j]
 
 
 def check_group_name(name: str) -> str:

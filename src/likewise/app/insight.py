@@ -13,18 +13,34 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from likewise import LikewiseError
+from likewise.app.grouping import Grouping
 from likewise.app.project import Project
 from likewise.app.records import Answer, Estimate
 
 Array = NDArray[np.float64]
 
+# Groups that the map names: more colours could not be told apart.
+N_LEGEND = 12
+# Items near another, beyond those shown, among which the likeliest are looked for: what
+# was learned of items themselves can bring one nearer than its features.
+N_NEAR = 100
 # Seconds after an answer at which the curve is drawn.
 CURVE_DELAY = 0.3
 
 
 @dataclass(frozen=True)
+class Figure:
+    """An expected share, with the interval that should hold it 9 times in 10."""
+
+    words: str  # what has this share
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Progress:
-    """Counts of answers, and how well the metric is thought to do."""
+    """Counts of answers, and how well it is thought to go."""
 
     n_answers: int
     n_same: int
@@ -32,11 +48,11 @@ class Progress:
     n_unsure: int
     n_saved: int
     n_contradictions: int
-    neighbours: float | None
-    low: float | None
-    high: float | None
+    purpose: str  # what is asked for: "groups" or "metric"
+    figures: list[Figure]  # the most important first; none before the first estimate
     stop: bool
     words: str
+    looks_random: list[str]  # whose answers nothing is learned from
 
 
 @dataclass(frozen=True)
@@ -64,11 +80,22 @@ class Neighbour:
     p_same: float
 
 
+@dataclass(frozen=True)
+class Legend:
+    """A group on the map."""
+
+    number: int
+    title: str
+    size: int
+    confidence: float
+
+
 class Insight:
     """Looks at a project; keeps what is dear to compute until the next answer."""
 
     def __init__(self, project: Project, *, is_live: bool = False) -> None:
         self.project = project
+        self.grouping = Grouping(project)
         self._kept: dict[str, tuple[Any, Any]] = {}
         self._lock = threading.Lock()
         self._wish = threading.Event()
@@ -92,7 +119,10 @@ class Insight:
     def progress(self) -> Progress:
         """Where the project stands, with what is known without waiting."""
         labels = [answer.label for answer in self.project.current_answers()]
-        estimate, words, stop = self._verdict()
+        verdict = self._verdict()
+        words = (
+            "The first estimate is on its way." if verdict is None else _say(verdict)
+        )
         return Progress(
             len(labels),
             labels.count(1),
@@ -100,15 +130,15 @@ class Insight:
             labels.count(0),
             self.project.answers_saved(),
             len(self.contradictions()),
-            None if estimate is None else estimate.neighbours,
-            None if estimate is None else estimate.low,
-            None if estimate is None else estimate.high,
-            stop,
+            self.project.purpose,
+            [] if verdict is None else _figures(verdict),
+            verdict is not None and verdict.stop,
             words,
+            [] if verdict is None else _random(verdict),
         )
 
     def curve(self) -> list[Estimate]:
-        """Neighbours that are the same after so many answers, oldest first."""
+        """The first figure after so many answers, oldest first."""
         n_answers = self.project.version
         with self.project.lock:
             points = self.project.store.estimates()
@@ -129,21 +159,18 @@ class Insight:
             int(learner.answers_saved()),
         )
         with self._lock:
-            words = verdict.words
-            self._kept["verdict"] = (state, (estimate, words, verdict.stop))
+            self._kept["verdict"] = (state, verdict)
         if self.project.state == state and not self.project.is_read_only:
             self.project.add_estimate(estimate)
         return estimate
 
-    def _verdict(self) -> tuple[Estimate | None, str, bool]:
+    def _verdict(self) -> Any:
+        """The latest verdict; None while the first is being made."""
         if self._thread is None:
             self.estimate()
         with self._lock:
             kept = self._kept.get("verdict")
-        if kept is None:
-            return None, "The first estimate is on its way.", False
-        verdict: tuple[Estimate, str, bool] = kept[1]
-        return verdict
+        return None if kept is None else kept[1]
 
     def _follow(self) -> None:
         """Draw the curve in the background, always for the latest answers."""
@@ -163,6 +190,7 @@ class Insight:
     def map(self) -> dict[str, Any]:
         """Every item in the plane, before and after learning, and its group."""
         learner, state = self._copy()
+        found = self.grouping.found()
         before = self._keep("before", None, lambda: plane(self._unlearned()))
         after = self._keep(
             "map", state, lambda: _turned_like(plane(self._learned(learner)), before)
@@ -171,37 +199,42 @@ class Insight:
             "version": self.project.version,
             "before": np.round(before, 4).tolist(),
             "after": np.round(after, 4).tolist(),
-            "groups": self.groups(),
+            "groups": found.labels.tolist(),
+            "legend": [
+                Legend(group.number, group.title, group.size, group.confidence)
+                for group in found.groups[:N_LEGEND]
+            ],
         }
 
-    def groups(self) -> list[int]:
-        """For each item the number of the group it is known to be in, or -1.
-
-        A group is what "same" answers tie together; the largest come first.
-        """
-        pairs = [a.pair for a in self.project.current_answers() if a.label == 1]
-        groups = _connected(pairs, len(self.project.names))
-        return groups
-
-    def neighbours(self, number: int, n_neighbours: int = 8) -> dict[str, Any]:
-        """The items nearest to one, before and after learning."""
+    def neighbours(
+        self, number: int, n_neighbours: int = 8
+    ) -> dict[str, list[Neighbour]]:
+        """The items likeliest to be the same as one, as believed before and now."""
         self.project.item(number)
         learner, state = self._copy()
+        untaught = self.project.untaught()
         after = self._keep("learned", state, lambda: self._learned(learner))
-        rows = {"before": self._unlearned(), "after": after}
-        found = {}
-        for when, Z in rows.items():
-            squared = ((Z - Z[number]) ** 2).sum(axis=1)
-            squared[number] = np.inf
-            nearest = np.argsort(squared, kind="stable")
-            nearest = nearest[: min(n_neighbours, len(Z) - 1)]  # itself comes last
-            found[when] = [
-                Neighbour(
-                    int(k), self.project.names[k], self.project.p_same((number, int(k)))
-                )
-                for k in nearest
-            ]
-        return found
+        before = self._keep("untaught", None, lambda: self._learned(untaught))
+        return {
+            "before": self._likeliest(untaught, before, number, n_neighbours),
+            "after": self._likeliest(learner, after, number, n_neighbours),
+        }
+
+    def _likeliest(
+        self, learner: Any, Z: Array, number: int, n_neighbours: int
+    ) -> list[Neighbour]:
+        """Of the items nearest to one, those of highest P(same), in this order."""
+        squared = ((Z - Z[number]) ** 2).sum(axis=1)
+        squared[number] = np.inf
+        nearest = np.argsort(squared, kind="stable")
+        nearest = nearest[: min(N_NEAR + n_neighbours, len(Z) - 1)]  # itself is last
+        pairs = np.column_stack([np.full(len(nearest), number), nearest])
+        p_same = learner.pair_probability(pairs) if len(pairs) else np.empty(0)
+        order = np.argsort(-p_same, kind="stable")[:n_neighbours]
+        return [
+            Neighbour(int(k), self.project.names[k], float(p))
+            for k, p in zip(nearest[order], p_same[order], strict=True)
+        ]
 
     def _unlearned(self) -> Array:
         return self.project.X.astype(float)
@@ -328,19 +361,27 @@ def _ordered(i: int, j: int) -> tuple[int, int]:
     return (int(i), int(j)) if i < j else (int(j), int(i))
 
 
-def _connected(pairs: list[tuple[int, int]], n_items: int) -> list[int]:
-    """Number the connected groups of two items and more, the largest first."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+def _say(verdict: Any) -> str:
+    """A verdict in words, the figures aside."""
+    start = "You can stop" if verdict.stop else "Go on"
+    return f"{start}: {verdict.reason}"
 
-    groups = np.full(n_items, -1)
-    if not pairs:
-        return groups.tolist()
-    i, j = np.array(pairs).T
-    links = coo_array((np.ones(len(pairs)), (i, j)), shape=(n_items, n_items))
-    _, component = connected_components(links, directed=False)
-    sizes = np.bincount(component)
-    order = [k for k in np.argsort(-sizes, kind="stable") if sizes[k] > 1]
-    for number, k in enumerate(order):
-        groups[component == k] = number
-    return groups.tolist()
+
+def _figures(verdict: Any) -> list[Figure]:
+    """The figures of a verdict, with what each is a share of."""
+    known = {
+        "sorted_right": "of items are in their right group",
+        "neighbours": "of items lie next to one that is the same",
+        "precision": "of pairs called same are the same",
+        "recall": "of pairs that are the same are found",
+    }
+    return [
+        Figure(words, *getattr(verdict, name))
+        for name, words in known.items()
+        if hasattr(verdict, name)
+    ]
+
+
+def _random(verdict: Any) -> list[str]:
+    """Whose answers look random."""
+    return [str(who) for who in getattr(verdict, "random_annotators", [])]

@@ -68,7 +68,7 @@ class Project:
         self.names = store.item_names()
         self.X = store.vectors()
         self.lock = threading.RLock()
-        self._learner = _new_learner(self.X, self.settings)
+        self._learner = self._untaught = _new_learner(self.X, self.settings)
         self._answers: list[Answer] = []
         self._told: list[int] = []  # batches told to the learner
         self._seen: int | None = None
@@ -154,19 +154,22 @@ class Project:
             self._take(answer)
         return answer
 
-    def tell(
-        self, pairs: list[tuple[int, int]], label: int, annotator: str
-    ) -> list[Answer]:
-        """Take what someone said of groups: one label for several pairs, at once."""
-        check_label(label)
+    def tell(self, told: list[tuple[int, int, int]], annotator: str) -> list[Answer]:
+        """Take what someone said of groups: labels of several pairs, at once."""
         annotator = check_annotator(annotator)
-        if not pairs or any(i == j for i, j in pairs):
-            raise InputError("A pair must have two different items. Got none, or one.")
+        for left, right, label in told:
+            check_label(label)
+            if left == right:
+                raise InputError(
+                    f"A pair must have two different items. Got item {left} twice."
+                )
+        if not told:
+            raise InputError("At least one pair must be told. Got none.")
         with self.lock:
             self._sync()
-            for number in {number for pair in pairs for number in pair}:
+            for number in {item for left, right, _ in told for item in (left, right)}:
                 self.store.item(number)
-            answers = self.store.group_answers(pairs, label, annotator, self.version)
+            answers = self.store.group_answers(told, annotator, self.version)
             self._reload()
             self._notify()
         return answers
@@ -208,6 +211,13 @@ class Project:
                 self.store.withdraw(question.id)
             self._reload()
             self._notify()
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """The question that is put to people, empty for the usual; what explains it."""
+        known = (self.settings.get(name) for name in ("question", "instructions"))
+        question, instructions = (x if isinstance(x, str) else "" for x in known)
+        return question, instructions
 
     def set_task(self, question: str, instructions: str) -> None:
         """Change the question that is put to people, and what explains it."""
@@ -259,6 +269,10 @@ class Project:
         with self.lock:
             self._sync()
             return self._learner
+
+    def untaught(self) -> ActiveMetric:
+        """A learner that was told nothing: what was believed before. It is shared."""
+        return self._untaught
 
     def answers(self) -> list[Answer]:
         """Every answer ever given, undone ones included, oldest first."""
@@ -413,7 +427,7 @@ class Project:
         """Begin anew where questions are for something else by now."""
         before, self.settings = self.settings, self.store.settings()
         if self.settings["acquisition"] != before["acquisition"]:
-            self._learner = _new_learner(self.X, self.settings)
+            self._learner = self._untaught = _new_learner(self.X, self.settings)
             self._told = []
 
     def _new_question(self, annotator: str) -> Question | None:

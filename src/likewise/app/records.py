@@ -99,11 +99,11 @@ class GroupName:
 
 @dataclass(frozen=True)
 class Estimate:
-    """How well the metric was thought to do after so many answers."""
+    """How well it was thought to go after so many answers: the first figure."""
 
     n_answers: int
     last_answer: int
-    neighbours: float  # share of items next to one that is the same, or sorted right
+    value: float  # items sorted right, or next to one that is the same
     low: float
     high: float
     saved: int

@@ -269,16 +269,12 @@ class Store:
         return n_rows
 
     def group_answers(
-        self,
-        pairs: Iterable[tuple[int, int]],
-        label: int,
-        annotator: str,
-        version: int,
+        self, told: Iterable[tuple[int, int, int]], annotator: str, version: int
     ) -> list[Answer]:
-        """Add what someone said about groups: one label for pairs of their items."""
+        """Add what someone said about groups: labels of pairs of their items."""
         numbers: list[int] = []
         with self._writing() as database:
-            for left, right in pairs:
+            for left, right, label in told:
                 number = _insert_answer(
                     database,
                     (None, left, right, label, annotator),
@@ -330,7 +326,7 @@ class Store:
     # What is derived from the answers, and flags
 
     def estimates(self) -> list[Estimate]:
-        """The curve: neighbours that are the same, by the number of answers."""
+        """The curve: the first figure by the number of answers."""
         rows = self._read("SELECT * FROM estimates ORDER BY n_answers")
         return [Estimate(*row) for row in rows]
 

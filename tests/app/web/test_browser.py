@@ -191,10 +191,10 @@ def test_two_people_at_once(server, visit):
 def test_the_opinion_of_the_model_is_hidden_until_asked_for(server, visit):
     """w shows and hides it; it says no word before."""
     page = visit(server)
-    assert "P(same)" not in page.locator("#question").inner_text()
+    assert "probability" not in page.locator("#question").inner_text()
 
     page.keyboard.press("w")
-    expect(page.locator(".why")).to_contain_text("P(same)")
+    expect(page.locator(".why")).to_contain_text("the same with a probability of")
     page.keyboard.press("w")
     expect(page.locator(".why")).to_have_count(0)
 
@@ -345,7 +345,7 @@ def test_it_works_without_the_script(server, visit):
     page.get_by_role("button", name="Undo").click()
     assert number(page) == before
     page.get_by_role("link", name="Why this pair?").click()
-    assert "P(same)" in page.locator(".why").inner_text()
+    assert "probability of" in page.locator(".why").inner_text()
     page.goto(f"{server.base}/map")
     assert page.locator("svg.dots circle").count() == 30
 
@@ -492,3 +492,33 @@ def test_no_request_leaves_the_machine(server, chromium):
 
     assert set(asked) == {httpx.URL(server.base).host}
     context.close()
+
+
+def test_a_person_corrects_the_groups(server, visit):
+    """Choose two cards: a bar appears, and they are one; undo takes it back."""
+    page = visit(server)
+    page.goto(f"{server.base}/groups")
+    before = server.client.get("/api/groups").json()["groups"]
+    bar = page.locator(".bar-below")
+    expect(bar).to_be_hidden()
+    for pick in page.locator(".pick").all()[:2]:
+        pick.click()
+    expect(bar).to_contain_text("2 groups chosen.")
+
+    page.get_by_role("button", name="These are the same").click()
+
+    page.wait_for_url("**/group?item=*")
+    assert page.locator(".member").count() >= before[0]["size"]
+    page.get_by_label("Name").fill("colourful")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="colourful")).to_be_visible()
+    page.locator(".member").last.click()
+    expect(bar).to_contain_text("1 item chosen.")
+    page.get_by_role("button", name="Not in this group").click()
+    page.wait_for_load_state()
+    page.goto(f"{server.base}/history")
+    for _ in range(2):
+        page.get_by_role("button", name="Take back").first.click()
+    expect(page.locator(".history > li").first).to_contain_text("undone")
+    after = server.client.get("/api/groups").json()["groups"]
+    assert [group["items"] for group in after] == [group["items"] for group in before]

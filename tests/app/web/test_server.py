@@ -156,6 +156,7 @@ def test_pages_work_without_the_script(path, serve):
 @pytest.mark.parametrize(
     "page",
     ["/", "/?why=true", "/map", "/history", "/neighbours", "/status", "/help"]
+    + ["/groups", "/groups?q=item 1", "/group?item=3"]
     + ["/contradictions", "/neighbours?item=item 7", "/neighbours?item=12"]
     + ["/fragments/question", "/fragments/progress"],
 )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from likewise.app.insight import Neighbour, Person, Progress
+from likewise.app.insight import Legend, Neighbour, Person, Progress
 from likewise.app.project import LABELS, MAX_NAME, check_annotator
 from likewise.app.records import Estimate, NotThereError
 from likewise.app.web.desk import (
@@ -135,6 +135,7 @@ class MapReply(BaseModel):
     before: list[list[float]]
     after: list[list[float]]
     groups: list[int]
+    legend: list[Legend]
 
 
 class NeighboursReply(BaseModel):
@@ -158,13 +159,13 @@ def get_project(desk: DeskHere) -> ProjectView:
 
 @router.get("/progress")
 def get_progress(desk: DeskHere) -> Progress:
-    """Give counts, how good the metric probably is, and the stop signal."""
+    """Give counts, how well it probably goes, and the stop signal."""
     return desk.insight.progress()
 
 
 @router.get("/curve")
 def get_curve(desk: DeskHere) -> list[Estimate]:
-    """Give the share of good neighbours after so many answers."""
+    """Give the first figure after so many answers."""
     return desk.insight.curve()
 
 

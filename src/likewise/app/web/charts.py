@@ -23,8 +23,8 @@ class CurveChart:
     words: str
 
 
-def curve_chart(points: Sequence[Estimate]) -> CurveChart | None:
-    """Draw the share of good neighbours; None while there is nothing to draw."""
+def curve_chart(points: Sequence[Estimate], purpose: str) -> CurveChart | None:
+    """Draw the first figure; None while there is nothing to draw."""
     if not points:
         return None
     most = max(10, points[-1].n_answers)
@@ -38,10 +38,14 @@ def curve_chart(points: Sequence[Estimate]) -> CurveChart | None:
         height = HEIGHT - TOP - BOTTOM
         return round(TOP + height * (1 - (share - floor) / (1 - floor)), 1)
 
-    line = [(across(point.n_answers), up(point.neighbours)) for point in points]
+    line = [(across(point.n_answers), up(point.value)) for point in points]
     upper = [(across(point.n_answers), up(point.high)) for point in points]
     lower = [(across(point.n_answers), up(point.low)) for point in points]
     last = points[-1]
+    what = {
+        "groups": "items are in their right group",
+        "metric": "nearest neighbours are the same",
+    }[purpose]
     return CurveChart(
         line=_path(line),
         band=_path(upper + lower[::-1]),
@@ -53,8 +57,8 @@ def curve_chart(points: Sequence[Estimate]) -> CurveChart | None:
         ],
         steps=[(across(most * k / 4), f"{most * k / 4:g}") for k in (0, 2, 4)],
         words=(
-            f"After {last.n_answers} answers {last.neighbours:.0%} of nearest "
-            f"neighbours are the same, between {last.low:.0%} and {last.high:.0%}."
+            f"After {last.n_answers} answers {last.value:.0%} of {what}, "
+            f"between {last.low:.0%} and {last.high:.0%}."
         ),
     )
 

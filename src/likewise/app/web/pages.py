@@ -5,12 +5,10 @@ page to another beside it. Pages have one part in their path, like /map.
 """
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request
-from fastapi.responses import RedirectResponse, Response
-from fastapi.templating import Jinja2Templates
+from fastapi.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from likewise.app.project import LABELS, check_annotator
@@ -20,16 +18,14 @@ from likewise.app.web.api import Annotator, DeskHere, Number, Said
 from likewise.app.web.charts import curve_chart, dot_chart
 from likewise.app.web.desk import (
     Desk,
-    desk_of,
-    route_of,
     view_answer,
     view_item,
     view_question,
 )
+from likewise.app.web.pages_groups import purpose_values
+from likewise.app.web.rendering import HERE, go, page
 
 router = APIRouter(include_in_schema=False)
-HERE = Path(__file__).parent
-templates = Jinja2Templates(HERE / "templates")
 PAGE_SIZE = 50
 
 
@@ -40,7 +36,7 @@ def static_files() -> StaticFiles:
 
 def render_error(request: Request, status: int, words: str) -> Response:
     """Say in a page what went wrong."""
-    return _page(request, "error.html", status=status, words=words)
+    return page(request, "error.html", status=status, words=words)
 
 
 @router.get("/")
@@ -49,7 +45,7 @@ def question_page(
 ) -> Response:
     """Show the open question."""
     values = {**_question(desk, annotator, why), **_progress(desk)}
-    return _page(request, "question.html", **values)
+    return page(request, "question.html", **values)
 
 
 @router.get("/fragments/question")
@@ -57,13 +53,13 @@ def question_fragment(
     request: Request, desk: DeskHere, annotator: Annotator, why: bool = False
 ) -> Response:
     """Give the part of the page that changes with every answer."""
-    return _page(request, "_question.html", **_question(desk, annotator, why))
+    return page(request, "_question.html", **_question(desk, annotator, why))
 
 
 @router.get("/fragments/progress")
 def progress_fragment(request: Request, desk: DeskHere) -> Response:
     """Give counts and curve."""
-    return _page(request, "_progress.html", **_progress(desk))
+    return page(request, "_progress.html", **_progress(desk))
 
 
 @router.post("/answer")
@@ -77,14 +73,14 @@ def answer_form(
     asked = datetime.fromisoformat(desk.project.asked(question).asked)
     seconds = (datetime.now(UTC) - asked).total_seconds()
     desk.project.answer(question, LABELS[answer], annotator, seconds)
-    return _go("./")
+    return go("./")
 
 
 @router.post("/undo")
 def undo_form(desk: DeskHere, annotator: Annotator) -> Response:
     """Take back the last answer."""
     desk.project.undo(annotator)
-    return _go("./")
+    return go("./")
 
 
 @router.post("/flag")
@@ -96,14 +92,14 @@ def flag_form(
 ) -> Response:
     """Set a question aside, or no longer."""
     desk.project.flag(question, annotator, flagged)
-    return _go("./")
+    return go("./")
 
 
 @router.get("/history")
 def history_page(
     request: Request,
     desk: DeskHere,
-    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+    number: Annotated[int, Query(alias="page", ge=1, le=10**6)] = 1,
     flagged: bool = False,
 ) -> Response:
     """Show all answers, latest first."""
@@ -112,16 +108,16 @@ def history_page(
     current = {answer.id for answer in desk.project.current_answers()}
     if flagged:
         answers = [answer for answer in answers if answer.question in flags]
-    first = (page - 1) * PAGE_SIZE
+    first = (number - 1) * PAGE_SIZE
     shown = answers[first : first + PAGE_SIZE]
-    return _page(
+    return page(
         request,
         "history.html",
         answers=[view_answer(desk.project, answer) for answer in shown],
         current=current,
         flags=flags,
         flagged=flagged,
-        page=page,
+        page=number,
         n_answers=len(answers),
         has_more=len(answers) > first + PAGE_SIZE,
     )
@@ -137,7 +133,14 @@ def change_form(
 ) -> Response:
     """Change an old answer."""
     desk.project.change(number, LABELS[answer], annotator)
-    return _go("../contradictions" if back == "contradictions" else "../history")
+    return go("../contradictions" if back == "contradictions" else "../history")
+
+
+@router.post("/history/{number}/undo")
+def take_back_form(number: Number, desk: DeskHere, annotator: Annotator) -> Response:
+    """Take back one of your own answers."""
+    desk.project.take_back(number, annotator)
+    return go("../../history")
 
 
 @router.get("/contradictions")
@@ -147,14 +150,14 @@ def contradictions_page(request: Request, desk: DeskHere) -> Response:
         [view_answer(desk.project, answer) for answer in clash]
         for clash in desk.insight.contradictions()
     ]
-    return _page(request, "contradictions.html", clashes=clashes)
+    return page(request, "contradictions.html", clashes=clashes)
 
 
 @router.get("/map")
 def map_page(request: Request, desk: DeskHere) -> Response:
     """Show every item in the learned metric."""
     points = desk.insight.map()
-    return _page(
+    return page(
         request,
         "map.html",
         dots=dot_chart(points["after"], points["groups"]),
@@ -174,7 +177,7 @@ def neighbours_page(
     number = _find(desk, item)
     found = desk.insight.neighbours(number)
     changed = {near.number for near in found["before"]}
-    return _page(
+    return page(
         request,
         "neighbours.html",
         item=view_item(desk.project, number),
@@ -193,13 +196,33 @@ def neighbours_page(
 @router.get("/status")
 def status_page(request: Request, desk: DeskHere) -> Response:
     """Show progress, people and how to let another person in."""
-    return _page(request, "status.html", **_status(desk))
+    return page(request, "status.html", **_status(desk))
 
 
 @router.post("/invitations")
 def invitation_form(request: Request, desk: DeskHere) -> Response:
     """Show an address that lets one more browser in."""
-    return _page(request, "status.html", **_status(desk), invitation=desk.invite())
+    return page(request, "status.html", **_status(desk), invitation=desk.invite())
+
+
+@router.post("/purpose")
+def purpose_form(
+    desk: DeskHere, purpose: Annotated[str, Form(max_length=20)]
+) -> Response:
+    """Ask for groups or for the metric from now on."""
+    desk.project.set_purpose(purpose)
+    return go("./status")
+
+
+@router.post("/task")
+def task_form(
+    desk: DeskHere,
+    question: Annotated[str, Form(max_length=2000)] = "",
+    instructions: Annotated[str, Form(max_length=20000)] = "",
+) -> Response:
+    """Change the question that is put to people."""
+    desk.project.set_task(question, instructions)
+    return go("./")
 
 
 @router.post("/annotator")
@@ -208,31 +231,19 @@ def annotator_form(
 ) -> Response:
     """Answer under another name from now on."""
     desk.sessions.rename(request.state.session, check_annotator(name))
-    return _go("./")
+    return go("./")
 
 
 @router.get("/help")
 def help_page(request: Request) -> Response:
     """List the keys."""
-    return _page(request, "help.html")
-
-
-def _page(request: Request, template: str, **values: Any) -> Response:
-    values.setdefault("annotator", getattr(request.state, "annotator", ""))
-    values.setdefault("project_name", desk_of(request).project.store.path.stem)
-    values["path"] = route_of(request)
-    values["home"] = f"{request.scope.get('root_path', '')}/"
-    status = values.get("status", 200)
-    return templates.TemplateResponse(request, template, values, status_code=status)
-
-
-def _go(where: str) -> Response:
-    return RedirectResponse(where, 303)
+    return page(request, "help.html")
 
 
 def _question(desk: Desk, annotator: str, why: bool) -> dict[str, Any]:
     question = desk.project.question(annotator)
     return {
+        **purpose_values(desk),
         "question": None if question is None else view_question(desk.project, question),
         "why": _why(desk, question) if why and question is not None else None,
         "can_undo": desk.project.last_answer(annotator) is not None,
@@ -246,7 +257,7 @@ def _why(desk: Desk, question: Question) -> Any:
 def _progress(desk: Desk) -> dict[str, Any]:
     return {
         "progress": desk.insight.progress(),
-        "curve": curve_chart(desk.insight.curve()),
+        "curve": curve_chart(desk.insight.curve(), desk.project.purpose),
     }
 
 
@@ -255,6 +266,7 @@ def _status(desk: Desk) -> dict[str, Any]:
         "people": desk.insight.people(),
         "settings": desk.project.settings,
         "features": describe_features(desk.project.settings),
+        **purpose_values(desk),
         **_progress(desk),
     }
 

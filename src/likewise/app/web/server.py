@@ -20,7 +20,7 @@ from likewise.app.insight import Insight
 from likewise.app.project import Project
 from likewise.app.records import ClosedError, NotThereError
 from likewise.app.store import Store
-from likewise.app.web import api, pages
+from likewise.app.web import api, api_groups, pages, pages_groups
 from likewise.app.web.desk import Desk, route_of
 from likewise.app.web.guard import Guard, address
 from likewise.app.web.listening import BACKLOG, open_place
@@ -39,7 +39,9 @@ def make_app(desk: Desk) -> FastAPI:
     )
     app.state.desk = desk
     app.include_router(api.router)
+    app.include_router(api_groups.router)
     app.include_router(pages.router)
+    app.include_router(pages_groups.router)
     app.mount("/static", pages.static_files())
     app.add_exception_handler(LikewiseError, _say)
     app.add_exception_handler(RequestValidationError, _say_invalid)

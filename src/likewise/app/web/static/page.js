@@ -357,5 +357,22 @@ async function startMap(box) {
   box.dataset.ready = "true";
 }
 
-const START = { question: startQuestion, map: startMap };
+// Groups or items that were chosen: how many, and whether that is enough to say something.
+function startChoosing(form) {
+  const bar = document.querySelector(`[data-choosing="${form.id}"]`);
+  const count = bar.querySelector("[data-count]");
+  const what = form.id === "same" ? ["group", "groups"] : ["item", "items"];
+  function update() {
+    const n = document.querySelectorAll(`input[type=checkbox][form="${form.id}"]:checked`).length;
+    bar.classList.toggle("none", n === 0);
+    bar.classList.toggle("some", n >= Number(bar.dataset.least));
+    count.textContent = n ? `${n} ${what[n === 1 ? 0 : 1]} chosen.` : "";
+    for (const button of bar.querySelectorAll("button")) button.disabled = n < Number(bar.dataset.least);
+  }
+  document.addEventListener("change", update);
+  addEventListener("pageshow", update);
+  update();
+}
+
+const START = { question: startQuestion, map: startMap, choosing: startChoosing };
 for (const box of document.querySelectorAll("[data-page]")) START[box.dataset.page](box);
