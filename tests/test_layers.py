@@ -68,7 +68,7 @@ MAY_IMPORT = {
     "estimators": GROUND | MODEL | {"inputs", "asking.candidates", "using.modelfile"},
     "active": GROUND | MODEL | ASKING | {"estimators", "using"},
     "experiments": GROUND | {"features", "__init__", "__main__"},
-    "app": {"errors", "features", "__init__"},  # the public face alone
+    "app": {"errors", "features", "using", "__init__"},  # never how it is learned
     "__main__": {"errors"},
     "__init__": GROUND | MODEL | ASKING | {"estimators", "active", "using"},
 }

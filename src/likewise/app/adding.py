@@ -51,7 +51,7 @@ def add_files(
         Whether weights may be fetched.
     """
     with Store.open(path) as store:
-        embedding = _embedding(store, kind, features, is_download)
+        embedding = project_embedding(store, kind, features, is_download)
         projection = store.projection()
         assert projection is not None  # where there are features, there is a map
         items = FileItems(
@@ -65,7 +65,7 @@ def add_files(
     return Added(len(found), items.skipped)
 
 
-def _embedding(
+def project_embedding(
     store: Store, kind: str, features: str | None, is_download: bool
 ) -> Embedding:
     """The project's own embedding, or a sentence why nothing can be added by it."""
