@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: chromium demo docs test fast lint bench peers reproduce clean
+.PHONY: chromium demo docs gallery test fast lint bench peers reproduce release-check clean
 
 demo: .venv/installed-demo
 	$(BIN)/python -m likewise demo
@@ -22,6 +22,14 @@ lint: .venv/installed-test
 # The site, in site/: no network, no warning.
 docs: .venv/installed-test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
+
+# The pages and pictures of docs/gallery, by running its examples.
+gallery: .venv/installed-test
+	$(BIN)/python docs/gallery/make.py
+
+# Built, checked, and installed with each extra in an environment of its own.
+release-check: .venv/installed-test
+	$(BIN)/python .ci/release_check.py
 
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/speed.py

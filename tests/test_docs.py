@@ -1,10 +1,12 @@
 """What the documents say is true: code runs, names are there, links lead somewhere."""
 
 import doctest
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import likewise
@@ -22,14 +24,22 @@ DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 
 def test_the_code_of_the_readme_runs(capsys):
     """Copied out and executed, it prints what it says."""
-    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    text = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
 
-    exec(compile(block[1], "README.md", "exec"), {})
+    names = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
 
     out = capsys.readouterr().out
     figures = re.findall(r"(0\.\d{3})$", out, re.M)[:3]
     plain, alone, helped = (float(figure) for figure in figures)
     assert plain < alone < helped
+    said = re.search(r"It prints (\.\d+), (\.\d+) and (\.\d+)", text).groups()
+    assert np.allclose(
+        [plain, alone, helped], [float(each) for each in said], atol=0.02
+    )
+    assert names["found"].rows.shape == (1, 5)
     assert "pairs known without asking" in out
 
 
@@ -97,6 +107,38 @@ def test_the_code_of_a_page_runs(page):
     names = {}
     for block in blocks:
         exec(compile(block, f"{page}.md", "exec"), names)
+
+
+def gallery():
+    """What makes the gallery, as a module."""
+    spec = importlib.util.spec_from_file_location(
+        "gallery", ROOT / "docs" / "gallery" / "make.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pages_of_the_gallery_show_the_code_that_made_them():
+    """Code changed after the run is noticed."""
+    made = gallery()
+
+    assert len(made.NAMES) == 8
+    for name in made.NAMES:
+        text = (ROOT / "docs" / "gallery" / f"{name}.md").read_text()
+        assert made.parts(name)[2] in text, name
+        assert (ROOT / "docs" / "gallery" / f"{name}.png").stat().st_size > 1000
+
+
+def test_an_example_of_the_gallery_runs(tmp_path):
+    """The quickest: it prints as many lines as its page shows, and draws."""
+    printed = gallery().run("texts", tmp_path)
+
+    shown = (ROOT / "docs" / "gallery" / "texts.md").read_text()
+    before, after = (float(each) for each in re.findall(r"0\.\d{3}", printed))
+    assert printed.splitlines()[0].split(":")[0] in shown
+    assert before < after
+    assert (tmp_path / "texts.png").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
