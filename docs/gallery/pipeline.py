@@ -34,6 +34,7 @@ for name, model in models.items():
 
 plt.xscale("log")
 plt.xticks(sizes, sizes)
+plt.minorticks_off()
 plt.xlabel("labels")
 plt.ylabel("accuracy, new digits")
 plt.legend()
