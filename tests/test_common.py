@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -32,6 +32,19 @@ def test_a_pipeline_and_a_grid_search_choose_by_accuracy():
     ).fit(X, y)
 
     assert search.best_score_ > 0.93
+
+
+def test_a_metric_alone_is_scored_by_its_pairs():
+    """cross_val_score holds rows out and takes the AUC of their pairs."""
+    X, y = (part[::4] for part in load_iris(return_X_y=True))
+    split = StratifiedKFold(2)
+
+    scores = cross_val_score(BayesianMetric(random_state=0), X, y, cv=split)
+
+    [(train, test), _] = split.split(X, y)
+    metric = BayesianMetric(random_state=0).fit(X[train], y[train])
+    assert_allclose(scores[0], metric.score(X[test], y[test]))
+    assert scores.min() > 0.9
 
 
 def test_pandas_in_and_pandas_out():
