@@ -11,13 +11,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from likewise import BayesianMetric, estimators
+from likewise import BayesianMetric
+from likewise.model import drawing
 
 
 @parametrize_with_checks([BayesianMetric(), BayesianMetric(basis="axes")])
 def test_scikit_learns_check(estimator, check, monkeypatch):
     """Every check of the installed release; they look at manners, not at numbers."""
-    monkeypatch.setattr(estimators, "MAX_PAIRS", 300)
+    monkeypatch.setattr(drawing, "FEW_PAIRS", 300)
+    monkeypatch.setattr(drawing, "MAX_PAIRS", 300)
 
     check(estimator)
 

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import roc_auc_score
 
-from likewise import BayesianMetric, InputError, estimators
-from likewise.model import fitting
+from likewise import BayesianMetric, InputError
+from likewise.model import drawing, fitting
 from likewise.model.basis import BASES
 from likewise.pairs import all_pairs, pair_number
 
@@ -166,7 +166,7 @@ def test_fit_learns_from_all_pairs_of_classes(blobs):
 
 def test_fit_on_many_items_is_seeded(rng, monkeypatch):
     """Beyond the bound the same seed draws the same pairs."""
-    monkeypatch.setattr(estimators, "MAX_PAIRS", 200)
+    monkeypatch.setattr(drawing, "MAX_PAIRS", 200)
     X = rng.normal(size=(300, 3))
     y = rng.randint(0, 3, 300)
     X[:, 0] += 3 * y
@@ -277,7 +277,7 @@ def test_rows_may_come_in_any_order(blobs, rng):
 
 def test_one_item_of_its_own_among_many_is_fitted(rng, monkeypatch):
     """20,000 items, one of another class: so many pairs and no more are drawn."""
-    monkeypatch.setattr(estimators, "MAX_PAIRS", 60)
+    monkeypatch.setattr(drawing, "MAX_PAIRS", 60)
     X, y = rng.normal(size=(20_000, 3)), np.zeros(20_000, dtype=int)
     X[7], y[7] = [0.0, 9.0, 0.0], 1
     told = []
@@ -514,7 +514,7 @@ def test_one_item_left_is_enough_to_fit(weight):
 
 def test_drawn_pairs_are_weighed_back(rng, monkeypatch):
     """Half of the drawn pairs are the same, one in ten of all is: P(same) knows."""
-    monkeypatch.setattr(estimators, "MAX_PAIRS", 200)
+    monkeypatch.setattr(drawing, "MAX_PAIRS", 200)
     y = np.repeat(np.arange(10), 12)
     X = rng.normal(size=(10, 4))[y] + rng.normal(size=(120, 4))
     pairs = all_pairs(120)

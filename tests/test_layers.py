@@ -13,12 +13,14 @@ FORMULAS = {"model.equations", "model.matrix"}
 MODEL = FORMULAS | {
     "model.basis",
     "model.unlabelled",
+    "model.classes",
     "model.priors",
     "model.posterior",
     "model.solvers",
     "model.fitting",
     "model.belief",
     "model.calibration",
+    "model.drawing",
 }
 # All that asking may see of a belief: never how it was learned.
 CONTRACT = {"model.belief", "model.equations"}
@@ -40,11 +42,14 @@ MAY_IMPORT = {
     "model.matrix": {"model.equations"},
     "model.basis": {"model.equations", "errors"},
     "model.unlabelled": {"model.basis", "model.matrix"},
-    "model.priors": {"model.unlabelled", "model.basis", "threads"},
+    "model.classes": {"model.unlabelled", "model.matrix"},
+    "model.priors": {"model.classes", "model.unlabelled", "model.basis", "threads"},
     "model.posterior": FORMULAS | {"model.priors"},
     "model.belief": FORMULAS | {"model.posterior"},
     "model.solvers": FORMULAS | {"model.priors", "model.posterior", "errors"},
-    "model.fitting": (MODEL - {"model.calibration"}) | {"errors", "threads"},
+    "model.fitting": (MODEL - {"model.calibration", "model.drawing"})
+    | {"errors", "threads"},
+    "model.drawing": {"model.classes", "model.priors", "model.fitting", "pairs"},
     "model.calibration": {"errors", "pairs", "model.matrix"},
     "asking.closure": GROUND,
     "asking.answers": GROUND | {"asking.closure"},

@@ -27,9 +27,9 @@ from likewise.inputs import (
     check_items,
     check_number,
 )
-from likewise.model import fitting, matrix, priors
+from likewise.model import drawing, fitting, matrix, priors
 from likewise.model.basis import Basis, check_basis
-from likewise.model.fitting import MAX_PLACED, Fit, Rules, Told
+from likewise.model.fitting import Fit, Rules, Told
 from likewise.model.priors import PRIORS, Choices, Frames
 from likewise.pairs import (
     check_agreement,
@@ -43,12 +43,8 @@ from likewise.using.modelfile import SavedMetric, read_metric, write_metric
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 
-# Pairs that fit(X, y) learns from at most: more would cost it the items' noise.
-MAX_PAIRS = MAX_PLACED
 # Pairs that score(X, y) looks at most: with so many it is exact to some .003.
 MAX_SCORED = 50_000
-# Of the pairs that are drawn from classes, what the rarer kind counts at least.
-RARE = 0.05
 
 
 class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -185,9 +181,14 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     ) -> Self:
         """Learn from class labels: two items are "same" if their class is.
 
-        Every pair of items counts while there are at most 1,500; beyond that, a sample
-        of so many drawn by `random_state`, half of them same and half different (or
-        all there are of one kind), weighed back to how often either is.
+        Every pair of items counts while there are at most 600 (up to 35 items; 55 where
+        others have no class). Beyond that the prior is the metric in which neighbours
+        are most likely of one class, found with every item; pairs at random and pairs
+        at the border between classes, drawn by `random_state`, then say what P(same)
+        is (docs/math.md).
+        Other bases and priors, or an `item_noise` that was given, have 1,500 pairs at
+        random, half of them same and half different, weighed back to how often
+        either is.
 
         Parameters
         ----------
@@ -203,14 +204,12 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         X, classes = check_classes(self, X, y, is_first=True)
         item_weights = check_weights(sample_weight, len(X), "items")
         X, classes, item_weights = _merge_equal_rows(X, classes, item_weights)
-        labelled = np.flatnonzero(classes != UNLABELLED)
         rng = check_random_state(self.random_state)
-        pairs, labels, weights = _draw_weighed(
-            classes[labelled], item_weights[labelled], rng
-        )
-        told = Told(
-            labelled[pairs], (labels + 1) / 2, weights, np.zeros(len(pairs), bool)
-        )
+        if self._asks_classes(classes):
+            frames = self.look_at(X, item_weights, classes)
+            told = drawing.draw_pairs(frames, classes, item_weights, rng)
+            return self._learn(frames, told)
+        told = drawing.sample_pairs(classes, item_weights, drawing.MAX_PAIRS, rng)
         return self._learn(self.look_at(X, item_weights), told)
 
     def transform(self, X: ArrayLike) -> Array:
@@ -391,20 +390,31 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         X = check_items(self, X, is_first=False)
         return self.basis_.project(X), check_pairs(pairs, len(X))
 
-    def look_at(self, X: Array, item_weights: Array | None = None) -> Frames:
-        """Find what depends on the items only: basis, and what the priors say."""
+    def _asks_classes(self, classes: NDArray[np.intp]) -> bool:
+        """Whether classes make the prior: for many, unless the user chose another."""
+        is_default = self.basis == "full" and self.prior == "evidence"
+        return is_default and not _given(self.item_noise) and drawing.has_many(classes)
+
+    def look_at(
+        self,
+        X: Array,
+        item_weights: Array | None = None,
+        classes: NDArray[np.intp] | None = None,
+    ) -> Frames:
+        """Find what does not depend on pairs: basis, and what the priors say."""
         choices = Choices(
             self.basis,
             self.n_basis,
             "unit" if self.inference == "mle" else self.prior,
             float(self.prior_mean),
             _given(self.prior_precision),
-            _given(self.item_noise),
+            # The pairs that are drawn from many classes hardly share an item.
+            _given(self.item_noise) if classes is None else 0.0,
         )
         self.fingerprint_ = fingerprint(X)
         rng = check_random_state(self.random_state)
         counts = np.ones(len(X)) if item_weights is None else item_weights
-        return priors.look_at(X, counts, choices, rng)
+        return priors.look_at(X, counts, choices, rng, classes)
 
     def _learn(self, frames: Frames, told: Told) -> Self:
         """Find what depends on the labelled pairs."""
@@ -515,37 +525,6 @@ def _merge_equal_rows(
     _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     merged = np.bincount(group.ravel(), weights=item_weights).astype(float)
     return X[first], classes[first], merged
-
-
-def _draw_weighed(
-    classes: NDArray[np.intp], item_weights: Array, rng: np.random.RandomState
-) -> tuple[Pairs, Array, Array]:
-    """Pairs of items that have a class, their labels and how much each counts."""
-    n_items = len(classes)
-    pairs, labels = pairs_from_classes(classes, MAX_PAIRS, rng)
-    weights = item_weights[pairs].prod(axis=1)
-    if len(pairs) < n_items * (n_items - 1) // 2:
-        weights = _weighed_back(weights, labels, classes, item_weights)
-    return pairs, labels, weights
-
-
-def _weighed_back(
-    weights: Array, labels: Array, classes: NDArray[np.intp], item_weights: Array
-) -> Array:
-    """Weights of drawn pairs, with the share of "same" that all pairs have.
-
-    The rarer kind keeps a share of RARE: without it there is nothing to learn.
-    """
-    of_classes = np.bincount(classes, item_weights)
-    by_itself = float(item_weights @ item_weights)
-    everything = float(item_weights.sum()) ** 2 - by_itself
-    share = (float(of_classes @ of_classes) - by_itself) / everything
-    share = min(max(share, RARE), 1 - RARE)
-    drawn = float(weights[labels > 0].sum() / weights.sum())
-    if not 0 < drawn < 1:
-        return weights
-    factors = np.where(labels > 0, share / drawn, (1 - share) / (1 - drawn))
-    return np.asarray(weights * factors)
 
 
 def _auc(labels: Array, p_same: Array, weights: Array | None = None) -> float:

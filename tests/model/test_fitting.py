@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logsumexp
 
 from likewise.errors import InferenceError
-from likewise.model import equations, fitting, matrix
+from likewise.model import equations, fitting, matrix, solvers
 from likewise.model.fitting import Climb, Rules, Told, fit, maximise_likelihood
 from likewise.model.posterior import EntryPosterior, PairPosterior, WeightPosterior
 from likewise.model.priors import (
@@ -22,6 +22,7 @@ from likewise.model.priors import (
     MatrixPrior,
     WeightPrior,
     look_at,
+    with_free_directions,
     with_settings,
 )
 from likewise.model.solvers import (
@@ -274,23 +275,88 @@ def matrix_problem(rng, n_pairs=60, n_basis=3, n_items=None, item_noise=0.0):
     return labelled_pairs(gaps, labels / 2, pairs), prior
 
 
+FREE = np.linalg.qr([[1.0, 0.2], [0.5, -1.0], [0.1, 0.3]])[0]
+
+
+@pytest.mark.parametrize("free_directions", [None, FREE], ids=["whole", "limited"])
 @pytest.mark.parametrize("precision", [0.01, 0.3, 10.0])
-def test_pairs_and_entries_are_two_ways_to_one_answer(rng, precision):
+def test_pairs_and_entries_are_two_ways_to_one_answer(rng, precision, free_directions):
     """Moments, divergence and slopes of the two solvers agree; some are implied."""
     labelled, prior = matrix_problem(rng, n_items=20)
     labelled = replace(labelled, implied=np.repeat([0.0, 1.0], 30))
-    prior = replace(prior, precision=precision)
+    prior = replace(prior, precision=precision, free_directions=free_directions)
     sites = rng.uniform(0.05, 0.25, 60), -labelled.targets
-    solvers = PairSolver(labelled, prior), EntrySolver(labelled, prior)
+    both = PairSolver(labelled, prior), EntrySolver(labelled, prior)
 
-    one, other = (each.solve(sites, prior) for each in solvers)
+    one, other = (each.solve(sites, prior) for each in both)
 
     assert_allclose(one.latent_mean, other.latent_mean, atol=1e-8)
     assert_allclose(one.latent_variance, other.latent_variance, atol=1e-8)
     assert_allclose(one.divergence, other.divergence, atol=1e-8)
-    assert_allclose(*(each.start(prior) for each in solvers), atol=1e-10)
+    assert_allclose(*(each.start(prior) for each in both), atol=1e-10)
     for name, slope in one.slopes().items():
         assert_allclose(other.slopes()[name], slope, atol=1e-8)
+
+
+def test_blocks_sum_to_the_whole(rng, monkeypatch):
+    """Seven pairs at a time, or all at once: the same posterior."""
+    labelled, prior = matrix_problem(rng, n_items=20)
+    sites = rng.uniform(0.05, 0.25, 60), -labelled.targets
+    whole = EntrySolver(labelled, prior).solve(sites, prior)
+
+    monkeypatch.setattr(solvers, "BLOCK_BYTES", 7 * 8 * 9)
+    parts = EntrySolver(labelled, prior).solve(sites, prior)
+
+    assert_allclose(parts.latent_mean, whole.latent_mean, rtol=1e-10)
+    assert_allclose(parts.latent_variance, whole.latent_variance, rtol=1e-10)
+    assert_allclose(parts.divergence, whole.divergence, rtol=1e-10)
+
+
+def test_directions_that_are_all_there_are_limit_nothing(rng):
+    """The free matrix is as likely in any rotation of its coordinates."""
+    labelled, prior = matrix_problem(rng)
+    turned = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    unseen = rng.normal(size=(5, 3))
+    sites = rng.uniform(0.05, 0.25, 60), -labelled.targets
+
+    posteriors = [
+        EntrySolver(labelled, each).solve(sites, each).posterior()
+        for each in (prior, replace(prior, free_directions=turned))
+    ]
+
+    one, other = posteriors
+    assert_allclose(other.mean_matrix(), one.mean_matrix(), atol=1e-8)
+    assert_allclose(other.latent(unseen), one.latent(unseen), atol=1e-8)
+    assert_allclose(
+        other.squared_distance(unseen), one.squared_distance(unseen), atol=1e-8
+    )
+
+
+def test_a_limited_matrix_is_free_only_where_it_may_be(rng):
+    """Outside of its directions it is the prior metric, scaled."""
+    labelled, prior = matrix_problem(rng)
+    limited = with_free_directions(prior, labelled.features, 2)
+    sites = rng.uniform(0.05, 0.25, 60), -labelled.targets
+
+    posteriors = [
+        solver(labelled, limited).solve(sites, limited).posterior()
+        for solver in (PairSolver, EntrySolver)
+    ]
+
+    free = limited.free_directions
+    assert_allclose(free.T @ free, np.eye(2), atol=1e-12)
+    outside = np.eye(3) - free @ free.T
+    for posterior in posteriors:
+        scale = posterior.parameters[1] / prior.room
+        left = posterior.mean_matrix() - scale * np.diag(prior.centre)
+        assert_allclose(left @ outside, 0.0, atol=1e-8)
+        assert np.abs(left).max() > 0.1
+    one, other = posteriors
+    assert_allclose(one.covariance, other.covariance, atol=1e-6)
+    unseen = rng.normal(size=(5, 3))
+    assert_allclose(
+        one.squared_distance(unseen), other.squared_distance(unseen), atol=1e-6
+    )
 
 
 def test_a_solver_remembers_nothing_but_the_last_settings(rng):

@@ -252,3 +252,32 @@ def agreement_weights(agreement: Array) -> Array:
     the weight finite.
     """
     return agreement / (1.1 - agreement)
+
+
+# --- A prior from the classes of items --------------------------
+
+
+def neighbour_likelihood(
+    metric_weights: Array,
+    squared_distances: Array,
+    counts: Array,
+    is_same: NDArray[np.bool_],
+    item_weights: Array,
+) -> tuple[float, Array]:
+    """Sum of w_i log P(the neighbour of i is of its class), and its slope in v.
+
+    P(j | i) is proportional to c_j exp(-sum_m v_m d_m(i, j)^2), over the candidates j.
+    """
+    latent = squared_distances @ metric_weights  # (n_queries, n_candidates)
+    nearest = np.where(counts > 0, latent, np.inf).min(axis=1, keepdims=True)
+    # A double may lie nearer than the nearest by rounding alone.
+    likely = counts * np.exp(np.minimum(nearest - latent, 0.0))
+    # Where every classmate is far out of reach there is no slope, and no logarithm.
+    everyone, same = likely.sum(axis=1), (likely * is_same).sum(axis=1)
+    same = np.maximum(same, 1e-12 * everyone)
+    value = item_weights @ np.log(same / everyone)
+    pull = likely * (is_same / same[:, None] - 1 / everyone[:, None])
+    pull *= item_weights[:, None]
+    n_metrics = len(metric_weights)
+    slope = -pull.ravel() @ squared_distances.reshape(-1, n_metrics)
+    return float(value), np.asarray(slope)

@@ -144,8 +144,10 @@ class MatrixPosterior(MetricPosterior):
     def centre(self) -> Array:
         """The mean matrix A in the prior's frame."""
         parameters, prior = self.parameters, self.prior
-        free = matrix.symmetric_matrix(parameters[2:], len(prior.centre))
-        return np.asarray(free + np.diag(parameters[1] / prior.room * prior.centre))
+        free = matrix.symmetric_matrix(parameters[2:], prior.n_free)
+        return np.asarray(
+            prior.spread_out(free) + np.diag(parameters[1] / prior.room * prior.centre)
+        )
 
     @cached_property
     def threshold(self) -> float:
@@ -200,8 +202,8 @@ class MatrixPosterior(MetricPosterior):
         prior, frame = self.prior, self.prior.frame
         scales = parameters[:, 1] / prior.room
         thresholds = parameters[:, 0] + scales * prior.offset
-        size = len(prior.centre)
-        free = matrix.symmetric_matrix(parameters[:, 2:], size)
+        free = matrix.symmetric_matrix(parameters[:, 2:], prior.n_free)
+        free = prior.spread_out(free)
         free += scales[:, None, None] * np.diag(prior.centre)
         entries = matrix.matrix_entries(frame @ free @ frame.T)
         return np.column_stack([thresholds, entries])
@@ -282,7 +284,8 @@ class PairPosterior(MatrixPosterior):
         """See MatrixPosterior."""
         prior, alpha = self.prior, self.alpha
         threshold, scale = prior.fixed_deviations**2
-        free = (self.gaps * (alpha / prior.precision)[:, None]).T @ self.gaps
+        seen = prior.free_gaps(self.gaps)
+        free = (seen * (alpha / prior.precision)[:, None]).T @ seen
         parameters = prior.parameter_mean
         parameters[0] -= threshold * alpha.sum()
         parameters[1] += scale * (alpha @ prior.relative_distance(self.gaps))
@@ -357,11 +360,11 @@ class PairPosterior(MatrixPosterior):
         prior = self.prior
         scale = prior.fixed_deviations[1] ** 2
         given = prior.squared_distance(gaps) / prior.room
-        cross = np.asarray(self.gaps @ gaps.T) ** 2 / prior.precision
+        seen = prior.free_gaps(self.gaps), prior.free_gaps(gaps)
+        cross = np.asarray(seen[0] @ seen[1].T) ** 2 / prior.precision
         scaled = scale * prior.relative_distance(self.gaps)
         known = self._known(cross + np.outer(scaled, given))
-        free = np.einsum("ij,ij->i", gaps, gaps) ** 2 / prior.precision
-        before = free + scale * given**2
+        before = prior.free_variance(gaps) + scale * given**2
         return np.asarray(np.maximum(before - np.einsum("ij,ij->j", known, known), 0.0))
 
     def _parameter_covariance(self) -> Array:
@@ -402,7 +405,7 @@ def parameter_features(prior: MatrixPrior, gaps: Array) -> Array:
         [
             -np.ones(len(gaps)),
             prior.relative_distance(gaps),
-            matrix.matrix_features(gaps),
+            matrix.matrix_features(prior.free_gaps(gaps)),
         ]
     )
 
@@ -410,7 +413,7 @@ def parameter_features(prior: MatrixPrior, gaps: Array) -> Array:
 def distance_features(prior: MatrixPrior, gaps: Array) -> Array:
     """What scale and free entries are multiplied by in the squared distance."""
     squared = prior.squared_distance(gaps) / prior.room
-    return np.column_stack([squared, matrix.matrix_features(gaps)])
+    return np.column_stack([squared, matrix.matrix_features(prior.free_gaps(gaps))])
 
 
 def _spread(features: Array, covariance: Array) -> Array:

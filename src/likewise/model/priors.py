@@ -12,10 +12,12 @@ from scipy.sparse import csr_array
 
 from likewise.model import unlabelled
 from likewise.model.basis import Basis, feature_deviations, fit_basis
+from likewise.model.classes import Labelled, class_metric
 from likewise.threads import threads_for
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
+Classes = NDArray[np.intp]
 
 # The threshold of the whole matrix, mean and deviation, beyond the squared distance of
 # nearest neighbours; and the deviation of its scale, as a share of the scale itself.
@@ -86,8 +88,8 @@ class MatrixPrior:
     f = s (d^2 - o) / (1 - o) + u'Du - t, with d^2 = u'A_0 u the squared distance by the
     prior metric and o that of nearest neighbours: s says how much less likely "same" is
     at a typical distance than next door, whatever the number of dimensions. D is the
-    free matrix, held at zero by `precision`. Items lie where their features say, give
-    or take `item_noise`.
+    free matrix, held at zero by `precision`; with `free_directions` it is zero outside
+    of them. Items lie where their features say, give or take `item_noise`.
     """
 
     frame: Array  # (n_basis, n_basis): takes gaps to where A_0 is diagonal
@@ -96,10 +98,30 @@ class MatrixPrior:
     precision: float = DELTA.median  # delta
     scale: float = SCALE.median  # mean of s
     item_noise: float = 0.0  # nu: how far items' features may mislead
+    # (n_basis, n_free), orthonormal: where D may differ from zero; None is everywhere.
+    free_directions: Array | None = None
 
     def gaps(self, features: Array) -> Array:
         """The gaps of pairs in the frame's coordinates."""
         return np.asarray(features @ self.frame)
+
+    def free_gaps(self, gaps: Array) -> Array:
+        """What the free matrix sees of gaps in the frame's coordinates."""
+        if self.free_directions is None:
+            return gaps
+        return np.asarray(gaps @ self.free_directions)
+
+    @property
+    def n_free(self) -> int:
+        """Directions in which the matrix is free."""
+        free = self.free_directions
+        return len(self.centre) if free is None else free.shape[1]
+
+    def spread_out(self, free: Array) -> Array:
+        """Free matrices, (..., n_free, n_free), in the frame's coordinates."""
+        if self.free_directions is None:
+            return free
+        return np.asarray(self.free_directions @ free @ self.free_directions.T)
 
     @property
     def fixed_deviations(self) -> Array:
@@ -125,8 +147,8 @@ class MatrixPrior:
 
     @property
     def n_entries(self) -> int:
-        """Entries of a symmetric matrix of this size."""
-        return len(self.centre) * (len(self.centre) + 1) // 2
+        """Entries of the free matrix, which is symmetric."""
+        return self.n_free * (self.n_free + 1) // 2
 
     def squared_distance(self, gaps: Array) -> Array:
         """d^2 = u'A_0 u of each pair."""
@@ -142,7 +164,7 @@ class MatrixPrior:
 
     def covariance(self, gaps: Array, others: Array) -> Array:
         """Prior covariance of f between pairs, their items' noise aside."""
-        result = np.asarray(gaps @ others.T)
+        result = np.asarray(self.free_gaps(gaps) @ self.free_gaps(others).T)
         result *= result
         result /= self.precision
         threshold, scale = self.fixed_deviations**2
@@ -153,9 +175,14 @@ class MatrixPrior:
 
     def variance(self, gaps: Array) -> Array:
         """The diagonal of `covariance`."""
-        free = np.einsum("ij,ij->i", gaps, gaps) ** 2 / self.precision
+        free = self.free_variance(gaps)
         threshold, scale = self.fixed_deviations**2
         return np.asarray(free + scale * self.relative_distance(gaps) ** 2 + threshold)
+
+    def free_variance(self, gaps: Array) -> Array:
+        """The free matrix's part of `variance`."""
+        seen = self.free_gaps(gaps)
+        return np.asarray(np.einsum("ij,ij->i", seen, seen) ** 2 / self.precision)
 
     def item_variance(self, gaps: Array) -> Array:
         """Variance of f for two items off their features, apart from all others."""
@@ -239,21 +266,70 @@ class Choices(NamedTuple):
 
 
 def look_at(
-    X: Array, item_weights: Array, choices: Choices, rng: np.random.RandomState
+    X: Array,
+    item_weights: Array,
+    choices: Choices,
+    rng: np.random.RandomState,
+    classes: Classes | None = None,
 ) -> Frames:
-    """Find coordinates of the items, and the priors in them."""
+    """Find coordinates of the items, and the priors in them.
+
+    `classes`, below zero for items without one, replaces what neighbours say by what
+    classes say.
+    """
     basis = fit_basis(X, choices.basis, choices.n_basis, item_weights)
     coordinates = basis.project(X)
     deviations = feature_deviations(X, basis.centre, item_weights)
     with threads_for(len(X)):
-        metrics = _metrics(
-            choices.prior, basis, coordinates, deviations, item_weights, rng
-        )
+        found = _Items(coordinates, item_weights, basis, deviations)
+        if classes is None:
+            metrics = _metrics(choices.prior, found, rng)
+        else:
+            metrics = {"classes": _class_metric(found, classes, rng)}
         priors = {
             name: _prior(metric, coordinates, choices, rng)
             for name, metric in metrics.items()
         }
     return Frames(basis, coordinates, priors, _settings(choices))
+
+
+class _Items(NamedTuple):
+    """Items in the basis' coordinates, and how they were given."""
+
+    coordinates: Array  # (n_items, n_basis)
+    weights: Array  # (n_items,)
+    basis: Basis
+    deviations: Array  # (n_features,)
+
+    def standard(self) -> Array:
+        """The metric of each feature divided by its deviation, in the usual unit."""
+        metric = unlabelled.standard_metric(self.basis, self.deviations)
+        return unlabelled.scaled_metric(metric, self.coordinates, self.weights)
+
+
+def _class_metric(items: _Items, classes: Classes, rng: np.random.RandomState) -> Array:
+    """The one metric that classes speak for.
+
+    Where some items have no class, what neighbours agree on has a say too.
+    """
+    is_known = classes >= 0
+    labelled = Labelled(items.coordinates, classes, items.weights).at(is_known)
+    unit = np.eye(items.coordinates.shape[1])
+    plain = {"unit": unit} if is_known.all() else _metrics("evidence", items, rng)
+    plain.pop("standard", None)  # it comes last
+    return class_metric(labelled, [*plain.values(), items.standard()], rng)
+
+
+def with_free_directions(prior: MatrixPrior, gaps: Array, n_free: int) -> MatrixPrior:
+    """The same prior with its free matrix held to where these gaps are largest.
+
+    `gaps` are in the basis' coordinates.
+    """
+    if n_free >= prior.n_free:
+        return prior
+    moments = prior.frame.T @ (gaps.T @ gaps) @ prior.frame
+    vectors = np.linalg.eigh(moments)[1]
+    return replace(prior, free_directions=vectors[:, ::-1][:, :n_free])
 
 
 def _prior(
@@ -265,21 +341,15 @@ def _prior(
     return matrix_prior(metric, unlabelled.neighbour_distance(mapped, rng), choices)
 
 
-def _metrics(
-    prior: str,
-    basis: Basis,
-    coordinates: Array,
-    deviations: Array,
-    item_weights: Array,
-    rng: np.random.RandomState,
-) -> dict[str, Array]:
+def _metrics(prior: str, items: _Items, rng: np.random.RandomState) -> dict[str, Array]:
     """The metrics to believe in before any answer, by name; no two the same."""
+    coordinates, item_weights = items.coordinates, items.weights
     unit = np.eye(coordinates.shape[1])
     if prior == "unit":
         return {"unit": unit}
     if prior == "unlabelled":
         return {"far": unlabelled.far_metric(coordinates, item_weights, rng)}
-    standard = unlabelled.standard_metric(basis, deviations)
+    standard = unlabelled.standard_metric(items.basis, items.deviations)
     white = unlabelled.white_metric(coordinates)
     found: dict[str, Array] = {}
     for way, base in {"": unit, ", standard": standard, ", white": white}.items():

@@ -19,12 +19,15 @@ from likewise.model.posterior import (
     MetricPosterior,
     PairPosterior,
     WeightPosterior,
-    parameter_features,
 )
 from likewise.model.priors import IMPLIED_SHIFT, MatrixPrior, Prior, WeightPrior
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
+
+# Bytes of a block of pairs' entries: small beside any machine's memory, and large
+# enough that a product of blocks is as fast as one of the whole.
+BLOCK_BYTES = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,8 @@ class PairSolver:
         self._pairs, self._implied = told.pairs, told.implied
         self._gaps = prior.gaps(told.features)
         self._distance = prior.relative_distance(self._gaps)
-        self._free = np.asarray(self._gaps @ self._gaps.T)
+        seen = prior.free_gaps(self._gaps)
+        self._free = np.asarray(seen @ seen.T)
         self._free *= self._free
         self._items = (
             prior.item_covariance(self._gaps, told.pairs)
@@ -229,41 +233,88 @@ class PairSolver:
 
 
 class EntrySolver:
-    """The whole matrix in as many dimensions as it has entries."""
+    """The whole matrix in as many dimensions as its free part has entries.
+
+    Sums over pairs are taken in blocks: entries x pairs are never in memory at once,
+    unless they are few.
+    """
 
     def __init__(self, told: LabelledPairs, prior: MatrixPrior) -> None:
-        self._gaps, self._implied = prior.gaps(told.features), told.implied
-        # The shift of implied pairs is the last parameter, and nobody else's.
-        self._features = np.column_stack(
-            [parameter_features(prior, self._gaps), told.implied]
-        )
+        self._implied = told.implied
+        seen, distances = [], []
+        for rows in _blocks(len(told.targets), told.features.shape[1]):
+            gaps = prior.gaps(told.features[rows])
+            seen.append(prior.free_gaps(gaps))
+            distances.append(prior.relative_distance(gaps))
+        self._seen, self._distance = np.concatenate(seen), np.concatenate(distances)
+        width = 3 + prior.n_entries
+        self._rows = _blocks(len(told.targets), width)
+        self._kept: Array | None = None
+        if len(self._rows) == 1:
+            self._kept = self._features(self._rows[0])
 
     def start(self, prior: Prior) -> tuple[Array, Array]:
         """See Solver."""
         assert isinstance(prior, MatrixPrior)
-        variance = prior.variance(self._gaps) + IMPLIED_SHIFT**2 * self._implied
-        return prior.latent(self._gaps), variance
+        squares = np.einsum("ij,ij->i", self._seen, self._seen)
+        threshold, scale = prior.fixed_deviations**2
+        variance = squares**2 / prior.precision + scale * self._distance**2 + threshold
+        latent = prior.scale * self._distance - prior.parameter_mean[0]
+        return latent, variance + IMPLIED_SHIFT**2 * self._implied
 
     def solve(self, sites: Sites, prior: Prior) -> Solution:
         """See Solver."""
         assert isinstance(prior, MatrixPrior)
-        features, mean = self._features, np.r_[prior.parameter_mean, 0.0]
+        mean = np.r_[prior.parameter_mean, 0.0]
         precisions = 1 / np.r_[prior.parameter_variance, IMPLIED_SHIFT**2]
-        inverse = equations.posterior_precision(features, sites[0] / 2, precisions)
-        pull = equations.evidence_pull(features, -sites[1])
-        covariance, log_determinant = _invert(inverse, len(features), prior.precision)
+        inverse, pull = self._sums(sites, precisions)
+        n_pairs = len(self._distance)
+        covariance, log_determinant = _invert(inverse, n_pairs, prior.precision)
         parameters = equations.posterior_mean(covariance, mean, precisions, pull)
-        moments = equations.latent_moments(features, parameters, covariance)
+        latent, variance = self._moments(parameters, covariance)
         divergence = equations.gaussian_divergence(
             parameters, covariance, log_determinant, mean, precisions
         )
         return Solution(
-            moments[0],
-            np.maximum(moments[1], 0.0),
+            latent,
+            np.maximum(variance, 0.0),
             divergence,
             lambda: _entry_slopes(prior, parameters[:-1], np.diag(covariance)[:-1]),
             lambda: EntryPosterior(prior, parameters[:-1], covariance[:-1, :-1]),
         )
+
+    def _sums(self, sites: Sites, precisions: Array) -> tuple[Array, Array]:
+        """The posterior's precision, and the pull of the pairs: sums over all pairs."""
+        inverse, pull = np.diag(precisions), np.zeros(len(precisions))
+        nothing = np.zeros(len(precisions))
+        for rows in self._rows:
+            features, curvature = self._features(rows), sites[0][rows]
+            inverse += equations.posterior_precision(features, curvature / 2, nothing)
+            pull += equations.evidence_pull(features, -sites[1][rows])
+        return inverse, pull
+
+    def _moments(self, mean: Array, covariance: Array) -> tuple[Array, Array]:
+        moments = [
+            equations.latent_moments(self._features(rows), mean, covariance)
+            for rows in self._rows
+        ]
+        latent, variance = zip(*moments, strict=True)
+        return np.concatenate(latent), np.concatenate(variance)
+
+    def _features(self, rows: slice) -> Array:
+        """What the parameters multiply; the last one is the shift of implied pairs."""
+        if self._kept is not None:
+            return self._kept
+        seen, distance = self._seen[rows], self._distance[rows]
+        entries = matrix.matrix_features(seen)
+        ones = np.ones(len(seen))
+        return np.column_stack([-ones, distance, entries, self._implied[rows]])
+
+
+def _blocks(n_rows: int, width: int) -> list[slice]:
+    """Rows in blocks of so many that a block of this width has BLOCK_BYTES."""
+    size = max(1, BLOCK_BYTES // (8 * width))
+    return [slice(start, start + size) for start in range(0, max(n_rows, 1), size)]
 
 
 def _entry_slopes(
