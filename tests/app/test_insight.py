@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from likewise.app.insight import Insight, cohen_kappa, plane
+from likewise.app.insight import Insight, cohen_kappa, neighbourhoods, plane
 from likewise.app.project import Project
 from likewise.app.store import Store
 from likewise.app.writer import Writer
@@ -205,3 +205,21 @@ def test_what_follows_is_counted_as_saved(project):
     project.import_answers(rows((0, 4, 1), (4, 8, 1), (0, 1, -1)))
 
     assert Insight(project).progress().n_saved == 3
+
+
+def test_near_items_stay_near_on_the_map(rng):
+    """Four clouds in ten dimensions: the nearest on the map is of the same cloud."""
+    kinds = np.arange(80) % 4
+    Z = rng.normal(size=(80, 10)) + 6 * np.eye(10)[kinds]
+
+    placed = neighbourhoods(Z, None, rng)
+
+    squared = ((placed[:, None] - placed[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(squared, np.inf)
+    assert np.mean(kinds[squared.argmin(axis=1)] == kinds) > 0.95
+    assert np.abs(placed).max() < 2
+
+
+def test_items_that_are_all_equal_have_a_map(rng):
+    """One point, no warning."""
+    assert_allclose(neighbourhoods(np.ones((20, 3)), None, rng), 0)

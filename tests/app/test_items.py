@@ -80,18 +80,18 @@ def test_features_of_pictures_are_standardised_and_tell_colours_apart(
 
 
 def test_a_picture_is_kept_small_and_upright(tmp_path):
-    """At most 512 pixels a side, turned as the camera says."""
+    """At most 1,024 pixels a side, turned as the camera says."""
     file = tmp_path / "turned.jpg"
     exif = Image.Exif()
     exif[0x0112] = 6  # the camera was turned by a quarter
-    Image.new("RGB", (1600, 800), "white").save(file, exif=exif)
+    Image.new("RGB", (3200, 1600), "white").save(file, exif=exif)
 
     result = items.read_picture(file)
 
     sizes = {
         medium.role: Image.open(io.BytesIO(medium.data)).size for medium in result.media
     }
-    assert sizes == {"picture": (256, 512), "thumbnail": (48, 96)}
+    assert sizes == {"picture": (512, 1024), "thumbnail": (80, 160)}
 
 
 def test_many_pictures_are_read_on_all_cores_in_order(tmp_path, picture_folder):

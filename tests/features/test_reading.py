@@ -3,14 +3,17 @@
 import io
 import os
 import struct
+import sys
 import zlib
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 from likewise.errors import InputError
 from likewise.features import reading
+from likewise.features.reading import open_picture
 
 
 def encoded(form, size=(80, 60), mode="RGB", **options):
@@ -137,3 +140,63 @@ def test_a_photograph_of_a_camera_is_read_at_a_part_of_its_size():
     picture = reading.open_picture(encoded("JPEG", size=(4400, 4400)))
 
     assert picture.size == (1100, 1100)
+
+
+def saved(picture, form, **options):
+    """The bytes of a picture."""
+    buffer = io.BytesIO()
+    picture.save(buffer, form, **options)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("form", ["PNG", "TIFF"])
+def test_sixteen_bits_are_shown_by_their_upper_eight(form):
+    """A ramp from black to white stays one; Pillow alone would make all of it white."""
+    ramp = np.linspace(0, 65535, 256).astype(np.uint16)[None].repeat(2, axis=0)
+
+    opened = np.asarray(open_picture(saved(Image.fromarray(ramp), form)))
+
+    assert_array_equal(opened[0, :, 0], np.arange(256))
+    assert_array_equal(opened[..., 0], opened[..., 2])
+
+
+def test_fractions_have_their_whole_range():
+    """Floating point: the darkest is black, the brightest white."""
+    values = np.array([[0.0, 0.5, 1.0]], dtype=np.float32)
+
+    opened = np.asarray(open_picture(saved(Image.fromarray(values), "TIFF")))
+
+    assert opened[0, :, 0].tolist() == [0, 127, 255]
+
+
+def test_colours_of_print_are_shown_as_on_paper():
+    """CMYK in a JPEG: cyan is cyan, black is black, not the reverse."""
+    for colour, expected in (
+        ((255, 0, 0, 0), (0, 255, 255)),
+        ((0, 0, 0, 255), (0, 0, 0)),
+        ((0, 0, 0, 0), (255, 255, 255)),
+    ):
+        data = saved(Image.new("CMYK", (16, 16), colour), "JPEG", quality=95)
+
+        assert_allclose(np.asarray(open_picture(data))[8, 8], expected, atol=6)
+
+
+@pytest.mark.parametrize(("form", "name"), [("HEIF", "heic"), ("AVIF", "avif")])
+def test_pictures_of_phones_are_read(form, name):
+    """HEIC and AVIF give the colours that went in."""
+    pillow_heif = pytest.importorskip("pillow_heif")
+    pillow_heif.register_heif_opener()
+    red = Image.new("RGB", (64, 48), (200, 30, 40))
+
+    opened = open_picture(saved(red, form))
+
+    assert opened.size == (64, 48)
+    assert_allclose(np.asarray(opened)[20, 20], (200, 30, 40), atol=8)
+
+
+def test_without_their_library_pictures_of_phones_are_named(monkeypatch):
+    """They are skipped with what to install, not taken for broken."""
+    monkeypatch.setitem(sys.modules, "pillow_heif", None)
+
+    with pytest.raises(InputError, match=r"pip install 'likewise\[heic\]'"):
+        open_picture(b"\0\0\0\x18ftypheic" + bytes(100))

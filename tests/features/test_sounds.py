@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.io import wavfile
 
 from likewise.errors import InputError
+from likewise.features import sounds
 from likewise.features.sounds import N_BANDS, N_SLICES, read_sound, time_slices
 
 
@@ -87,3 +88,16 @@ def test_the_shortest_and_the_silent_have_numbers(n_samples):
     for samples in (np.zeros(n_samples), np.ones(n_samples)):
         assert np.isfinite(time_slices(samples, 8000)).all()
         assert time_slices(samples, 8000).shape == (N_SLICES * N_BANDS + 1,)
+
+
+def test_the_envelope_is_as_loud_as_the_sound():
+    """Silence, then a tone, then one half as loud."""
+    rate = 8000
+    loud = np.sin(2 * np.pi * 440 * np.arange(rate) / rate)
+    samples = np.concatenate([np.zeros(rate), loud, loud / 2])
+    buffer = io.BytesIO()
+    wavfile.write(buffer, rate, (samples * 32767).astype(np.int16))
+
+    levels = sounds.envelope(buffer.getvalue(), 3)
+
+    assert_allclose(levels, [0, 1, 0.5], atol=0.01)

@@ -13,10 +13,10 @@ from likewise.app.cli import (
     project_argument,
 )
 from likewise.app.exchange import write_new
-from likewise.app.folders import Written, check_empty, write_folders
+from likewise.app.folders import Written, check_empty, fill_folders, new_folder
 from likewise.app.grouping import Found, Grouping
 from likewise.app.project import Project
-from likewise.app.results import group_lists, group_rows
+from likewise.app.results import group_lists, group_rows, write_results
 from likewise.app.store import is_writable
 
 FORMATS = (".csv", ".json", ".parquet")
@@ -54,9 +54,8 @@ def groups(
             write_new(make(opened, found), out)
         written = None
         if folders is not None:
-            written = write_folders(
-                opened, found, folders, is_link=not is_copy, progress=progress_bar
-            )
+            with new_folder(folders) as place:
+                written = fill_folders(opened, found, place, not is_copy, progress_bar)
         if is_json:
             print_json(project=str(project), **group_lists(opened, found))
             return
@@ -65,6 +64,47 @@ def groups(
         click.echo(f"{out}: {len(found.labels):,} items.")
     if written is not None:
         click.echo(describe_folders(folders, written))
+
+
+@click.command()
+@project_argument
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A new folder for all of it.",
+)
+@click.option(
+    "--copy/--link",
+    "is_copy",
+    default=True,
+    help="Copy the files into the folders of their groups, or link to them. [copy]",
+)
+@as_json
+def finish(project: Path, out: Path, is_copy: bool, is_json: bool) -> None:
+    """Write everything that a project has become into a new folder.
+
+    Groups as tables and as folders of files, likely duplicates, answers, vectors in
+    the learned space, the metric, and a report of one page.
+
+    Example: likewise finish photos.likewise --out results
+    """
+    check_empty(out)
+    with Project.open(project, read_only=not is_writable(project)) as opened:
+        written, left_out = write_results(
+            opened, out, is_link=not is_copy, progress=progress_bar
+        )
+    names = sorted(file.name for file in out.iterdir())
+    if is_json:
+        print_json(
+            project=str(project), folder=str(out), files=names, left_out=left_out
+        )
+        return
+    for words in left_out:
+        click.echo(f"Left out {words}", err=True)
+    click.echo(f"{out}: {', '.join(names)}")
+    click.echo(describe_folders(out / "groups", written))
+    click.echo(f"Open {out / 'report.html'} to see it.")
 
 
 def _check_out(out: Path | None) -> None:

@@ -8,7 +8,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,21 +48,15 @@ def check_empty(folder: Path) -> None:
         raise StoreError(f"There is no folder {folder.absolute().parent}.")
 
 
-def write_folders(
-    project: Project,
-    found: Found,
-    folder: Path,
-    *,
-    is_link: bool,
-    progress: Progress,
-) -> Written:
-    """Make a folder of every group, all of them or none."""
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A place to put files into; they appear in the folder at the end, all or none."""
     check_empty(folder)
     folder = folder.absolute()
     try:
         part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
-            written = fill_folders(project, found, part, is_link, progress)
+            yield part
             part.chmod(0o777 & ~_umask())
             if folder.exists():
                 folder.rmdir()  # fails where something has come into it meanwhile
@@ -70,7 +65,6 @@ def write_folders(
             shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {error.strerror}.") from error
-    return written
 
 
 def fill_folders(

@@ -27,16 +27,19 @@ from likewise.features import sounds
 from likewise.features.embedding import BATCH, Embedding, batches
 from likewise.features.pictures import n_cores
 from likewise.features.projection import Projection, fit_projection
-from likewise.features.reading import open_picture, read_bytes
+from likewise.features.reading import HEIF_SUFFIXES, open_picture, read_bytes
 
 Array = NDArray[np.float64]
 Progress = Callable[[Iterable[Any], int], Iterable[Any]]
 
-PICTURES = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm"}
+PICTURES = {
+    *{".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm"},
+    *HEIF_SUFFIXES,
+}
 SOUNDS = {".wav"}
 # Sides of a picture as shown in a question and on the map, in pixels.
-PICTURE_SIZE = 512
-THUMBNAIL_SIZE = 96
+PICTURE_SIZE = 1024
+THUMBNAIL_SIZE = 160
 # Below this many files, starting a second process takes longer than it saves.
 MIN_PARALLEL = 24
 # Files read ahead of the one in use: enough for all cores while a batch is embedded,

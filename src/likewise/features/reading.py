@@ -23,6 +23,9 @@ MAX_BYTES = 256 * 2**20
 MAX_PIXELS = 100_000_000
 # What Pillow may take a file for: its other readers run programs or know few pictures.
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
+# What phones write needs a library of its own.
+HEIF_SUFFIXES = frozenset({".heic", ".heif", ".avif"})
+HEIF_FORMATS = ("HEIF", "AVIF")
 # Pictures much larger than what is made of them are read at half, quarter or eighth
 # size where the format can: a camera's photograph takes 70 ms instead of 170.
 ENOUGH_SIDE = 1024
@@ -69,11 +72,12 @@ def open_picture(data: bytes) -> "Image":
     except ModuleNotFoundError as error:
         raise MissingExtraError("Reading pictures", "images") from error
 
+    formats = _formats(data)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             # Its size is what a picture is refused for; the warning would be a second.
-            with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
+            with Image.open(io.BytesIO(data), formats=formats) as opened:
                 if opened.width * opened.height > MAX_PIXELS:
                     raise InputError("too many pixels")
                 opened.draft("RGB", (ENOUGH_SIDE, ENOUGH_SIDE))
@@ -88,14 +92,69 @@ def open_picture(data: bytes) -> "Image":
         raise InputError(f"cannot be read: {error}") from error
 
 
+def _formats(data: bytes) -> tuple[str, ...]:
+    """What the bytes may be taken for; those of phones where they can be read."""
+    if data[4:8] != b"ftyp":
+        return FORMATS
+    try:
+        import pillow_heif
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "HEIC and AVIF need a library: pip install 'likewise[heic]'"
+        ) from error
+    pillow_heif.register_heif_opener()
+    return HEIF_FORMATS
+
+
 def _plain(picture: "Image") -> "Image":
-    """Turned as the camera says, without transparency, in RGB."""
+    """Turned as the camera says, without transparency, in RGB of eight bits."""
     from PIL import Image, ImageOps
 
     picture.load()
     picture = ImageOps.exif_transpose(picture)
+    if picture.mode == "CMYK":
+        picture = _on_screen(picture)
+    if picture.mode in ("I", "F") or picture.mode.startswith("I;"):
+        picture = _eight_bits(picture)
     if picture.has_transparency_data:
         picture = picture.convert("RGBA")
         white = Image.new("RGBA", picture.size, "white")
         picture = Image.alpha_composite(white, picture)
     return picture.convert("RGB")
+
+
+def _on_screen(picture: "Image") -> "Image":
+    """Colours of print as a screen shows them, by the profile that is in the file."""
+    from PIL import ImageCms
+
+    profile = picture.info.get("icc_profile")
+    if not profile:
+        return picture
+    try:
+        converted = ImageCms.profileToProfile(
+            picture,
+            ImageCms.ImageCmsProfile(io.BytesIO(profile)),
+            ImageCms.createProfile("sRGB"),
+            outputMode="RGB",
+        )
+    except (ImageCms.PyCMSError, OSError, ValueError):
+        return picture  # a broken profile: the plain conversion
+    return picture if converted is None else converted
+
+
+def _eight_bits(picture: "Image") -> "Image":
+    """Greys of more than eight bits: 65,535 is white, or the brightest beyond that.
+
+    Numbers with a fraction have their whole range; Pillow would cut all at 255.
+    """
+    import numpy as np
+    from PIL import Image
+
+    grey = np.nan_to_num(np.asarray(picture).astype(float), posinf=0.0, neginf=0.0)
+    darkest, brightest = float(grey.min(initial=0.0)), float(grey.max(initial=0.0))
+    if picture.mode == "F":
+        scale = brightest - darkest
+    else:
+        darkest, scale = 0.0, max(65535.0, brightest)
+    levels = 255 * (grey - darkest) / (scale or 1.0)
+    return Image.fromarray(np.clip(levels, 0, 255).astype(np.uint8))

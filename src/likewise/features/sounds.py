@@ -43,6 +43,24 @@ _PARSER_ERRORS = (
 
 def read_sound(data: bytes) -> Array:
     """Describe the bytes of a wav file, shape (N_SLICES * N_BANDS + 1,)."""
+    return time_slices(*read_wave(data))
+
+
+def envelope(data: bytes, n_parts: int) -> list[float]:
+    """How loud a wav file is in parts of equal length, the loudest 1."""
+    samples = np.abs(read_wave(data)[0])
+    edges = np.linspace(0, len(samples), n_parts + 1).astype(int)
+    peaks = np.array(
+        [
+            samples[a : max(b, a + 1)].max(initial=0.0)
+            for a, b in zip(edges, edges[1:], strict=False)
+        ]
+    )
+    return list((peaks / (peaks.max() or 1.0)).tolist())
+
+
+def read_wave(data: bytes) -> tuple[Array, int]:
+    """The samples of a wav file, one channel from -1 to 1, and their rate."""
     from scipy.io import wavfile
 
     if len(data) > MAX_BYTES:
@@ -56,7 +74,7 @@ def read_sound(data: bytes) -> Array:
         raise InputError(f"not a wav file, or damaged: {error}") from error
     if len(samples) == 0 or rate <= 0:
         raise InputError("holds no sound")
-    return time_slices(_mono(samples), rate)
+    return _mono(samples), int(rate)
 
 
 def time_slices(samples: Array, rate: int) -> Array:

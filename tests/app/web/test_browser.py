@@ -262,9 +262,16 @@ def test_the_map_shows_items_zooms_and_leads_to_neighbours(server, visit):
     page.get_by_role("button", name="Show all").click()
     points = server.client.get("/api/map").json()["after"]
     box = page.locator("#map").bounding_box()
-    scale = 0.46 * min(box["width"], box["height"])
-    x = box["width"] / 2 + points[0][0] * scale
-    y = box["height"] / 2 - points[0][1] * scale
+    # The frame holds all but the farthest items on each side.
+    ordered = np.sort(points, axis=0)
+    low, high = ordered[int(0.005 * 29)], ordered[int(0.995 * 29)]
+    wide, tall = high - low
+    room = box["width"] - 80  # beside the buttons
+    stretch = min(1.8, max(1 / 1.8, room / box["height"] * tall / wide))
+    points, low, high = (np.array(x) * [stretch, 1] for x in (points, low, high))
+    scale = 0.9 * min(np.array([room, box["height"]]) / (high - low))
+    x, y = (points[0] - (low + high) / 2) * [scale, -scale]
+    x, y = float(box["width"] / 2 + x), float(box["height"] / 2 + y)
 
     page.locator("#map").hover(position={"x": x, "y": y})
     expect(page.locator("#tip")).to_contain_text(re.compile(r"(red|green|blue)/\d"))
@@ -277,12 +284,53 @@ def test_the_map_shows_items_zooms_and_leads_to_neighbours(server, visit):
     expect(page.get_by_role("heading", name="After learning")).to_be_visible()
 
 
+def test_a_line_around_items_chooses_them(server, visit):
+    """Drawn around the whole map it holds all thirty; they can be let go again."""
+    page = visit(server, viewport={"width": 1000, "height": 800})
+    page.goto(f"{server.base}/map")
+    page.wait_for_selector("[data-ready]")
+    page.get_by_label("Find").fill("red/")
+    expect(page.locator("#sought")).to_have_text("10 found")
+    page.get_by_role("button", name="Choose items by drawing").click()
+    box = page.locator("#map").bounding_box()
+    left, top = box["x"] + 12, box["y"] + 12
+    right, bottom = left + box["width"] - 24, top + box["height"] - 24
+
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for corner in ((right, top), (right, bottom), (left, bottom), (left, top)):
+        page.mouse.move(*corner)
+    page.mouse.up()
+
+    expect(page.locator("#chosen-bar")).to_contain_text("30 items chosen.")
+    page.get_by_role("button", name="Never mind").click()
+    expect(page.locator("#chosen-bar")).to_be_hidden()
+
+
+def test_the_two_pictures_can_be_looked_at_closely(server, visit):
+    """e opens them as large as the screen, a click zooms both, an answer closes."""
+    page = visit(server)
+    page.keyboard.press("e")
+    closer = page.get_by_role("dialog", name="The two, closer")
+    expect(closer).to_be_visible()
+    before = closer.locator("img").first.bounding_box()["width"]
+
+    closer.locator("img").nth(1).click()
+
+    expect(closer.locator("img").first).to_have_css(
+        "transform", re.compile("2, 0, 0, 2")
+    )
+    assert closer.locator("img").first.bounding_box()["width"] > 1.9 * before
+    press(page, "s")
+    expect(closer).to_be_hidden()
+
+
 def test_a_phone_fits_and_takes_touches(server, visit):
     """At 360 pixels nothing sticks out, and a tap answers."""
     page = visit(
         server, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
     )
-    for address in ("/", "/map", "/history", "/neighbours", "/status"):
+    for address in ("/", "/map", "/history", "/neighbours", "/status", "/groups"):
         page.goto(server.base + address)
         width = page.evaluate("document.documentElement.scrollWidth")
         assert width <= 360, address
@@ -363,6 +411,17 @@ def test_sounds_and_rows_have_their_own_looks(tmp_path, visit, serve):
     assert page.locator(".pair audio").count() == 2
     length = "document.querySelector('audio').duration"
     page.wait_for_function(f"{length} > 0.9")
+    wave = "document.querySelector('.wave')"
+    page.wait_for_function(f"{wave}.complete && {wave}.naturalWidth > 0")
+    page.locator(".pair audio").first.focus()
+    page.keyboard.press("p")
+    page.wait_for_function("document.querySelectorAll('.playing').length === 1")
+    page.keyboard.press(" ")
+    page.wait_for_function("document.querySelectorAll('.playing').length === 0")
+    press(page, "ArrowRight")  # an answer, though a player has the focus
+    page.goto(page.url + "history")
+    page.get_by_role("button", name="Play").first.click()
+    page.wait_for_function("document.querySelectorAll('.playing').length === 1")
     page = visit(serve(tmp_path / "t.likewise"))
     assert page.locator(".pair .differs").count() == 2
     assert all("size" in t for t in page.locator(".pair .differs").all_inner_texts())

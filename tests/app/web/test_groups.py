@@ -76,7 +76,7 @@ def test_two_groups_are_made_one_and_undone(sorting):
     assert reply.headers["location"] == f"./group?item={anchor}"
     assert len(groups(client)) < len(before)
     history = client.get("/history").text
-    assert "said of groups" in history
+    assert "without a question" in history
     latest = client.get("/api/answers?limit=5").json()
     assert {told["source"] for told in latest} == {"grouped"}
     undone = client.post(f"/history/{latest[2]['id']}/undo")

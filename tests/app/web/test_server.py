@@ -395,3 +395,20 @@ def test_the_small_project_is_learned_through_the_interface(path, serve):
 
     assert client.get("/api/progress").json()["n_answers"] == 25
     assert hits["after"] > hits["before"]
+
+
+def test_a_sound_has_a_drawing_of_its_loudness(tmp_path, serve):
+    """Bars as high as it is loud: nothing for the silent half."""
+    from tests.app.test_cli import told
+    from tests.app.test_items import tone
+
+    for k in range(2):
+        (tmp_path / f"{k}.wav").write_bytes(tone(300 + 200 * k))
+    told("new", tmp_path / "s.likewise", "--audio", tmp_path)
+    client = serve(tmp_path / "s.likewise").client
+
+    reply = client.get("/api/items/0/waveform")
+
+    assert reply.headers["content-type"] == "image/svg+xml"
+    assert reply.text.count("<rect") == 120
+    assert client.get("/api/items/9/waveform").status_code == 404

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from likewise.app.insight import Legend, Neighbour, Person, Progress
 from likewise.app.project import LABELS, MAX_NAME, check_annotator
 from likewise.app.records import Estimate, NotThereError
+from likewise.app.web.charts import N_BARS, waveform_svg
 from likewise.app.web.desk import (
     AnswerView,
     Desk,
@@ -20,6 +21,7 @@ from likewise.app.web.desk import (
     view_item,
     view_question,
 )
+from likewise.features import sounds
 
 
 class ErrorView(BaseModel):
@@ -136,6 +138,7 @@ class MapReply(BaseModel):
     after: list[list[float]]
     groups: list[int]
     legend: list[Legend]
+    names: list[str]
 
 
 class NeighboursReply(BaseModel):
@@ -269,6 +272,17 @@ def get_neighbours(
 ) -> NeighboursReply:
     """Give the items nearest to one, before and after learning."""
     return NeighboursReply(**desk.insight.neighbours(number, n))
+
+
+@router.get("/items/{number}/waveform", response_class=Response)
+def get_waveform(number: Number, desk: DeskHere) -> Response:
+    """Draw how loud the sound of an item is from its beginning to its end."""
+    medium = desk.project.medium(number, "sound")
+    if medium is None:
+        raise NotThereError(f"There is no sound of item {number}.")
+    headers = {"cache-control": "private, max-age=86400"}
+    drawing = waveform_svg(sounds.envelope(medium.data, N_BARS))
+    return Response(drawing, media_type="image/svg+xml", headers=headers)
 
 
 @router.get("/items/{number}/{role}", response_class=Response)

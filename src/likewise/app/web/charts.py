@@ -7,6 +7,8 @@ from likewise.app.records import Estimate
 
 WIDTH, HEIGHT = 640, 200
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 12, 28
+# Bars of a sound's drawing; a colour that can be seen on light and dark ground.
+N_BARS, BAR_COLOUR = 120, "#3f9d8f"
 # Without the script, so many dots of the map are drawn at most.
 MAX_DOTS = 3000
 
@@ -28,6 +30,7 @@ def curve_chart(points: Sequence[Estimate], purpose: str) -> CurveChart | None:
     if not points:
         return None
     most = max(10, points[-1].n_answers)
+    most += most % 2
     floor = min(0.5, *(point.low for point in points)) if points else 0.5
     floor = max(0.0, int(floor * 10) / 10)
 
@@ -77,6 +80,19 @@ def dot_chart(
         )
         for k in chosen
     ]
+
+
+def waveform_svg(loudness: Sequence[float]) -> str:
+    """A bar for each stretch of a sound, as loud as it is high."""
+    bars = "".join(
+        f'<rect x="{4 * k}" y="{50 - 46 * level:.1f}" width="3" '
+        f'height="{92 * level + 2:.1f}" rx="1.5"/>'
+        for k, level in enumerate(loudness)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {4 * len(loudness)} 100"'
+        f' preserveAspectRatio="none" fill="{BAR_COLOUR}">{bars}</svg>'
+    )
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:

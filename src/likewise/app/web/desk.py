@@ -57,6 +57,7 @@ class ItemView(BaseModel):
     picture: str | None = None
     thumbnail: str | None = None
     sound: str | None = None
+    waveform: str | None = None
     fields: list[FieldView] = []
 
 
@@ -109,6 +110,7 @@ def view_item(project: Project, number: int, other: int | None = None) -> ItemVi
         picture=f"{base}/picture?v={version}" if picture else None,
         thumbnail=f"{base}/thumbnail?v={version}" if picture else None,
         sound=f"{base}/sound?v={version}" if sound else None,
+        waveform=f"{base}/waveform?v={version}" if sound else None,
     )
 
 

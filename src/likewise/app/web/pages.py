@@ -162,6 +162,9 @@ def map_page(request: Request, desk: DeskHere) -> Response:
         "map.html",
         dots=dot_chart(points["after"], points["groups"]),
         n_items=len(points["after"]),
+        legend=points["legend"],
+        first={k: points["groups"].index(k) for k in set(points["groups"])},
+        n_groups=len(set(points["groups"])),
         version=desk.project.settings["fingerprint"][:8],
         kind=desk.project.kind,
     )

@@ -18,7 +18,9 @@ templates.env.filters["count"] = lambda number: f"{number:,}"
 def page(request: Request, template: str, **values: Any) -> Response:
     """Render a template with what every page shows."""
     values.setdefault("annotator", getattr(request.state, "annotator", ""))
-    values.setdefault("project_name", desk_of(request).project.store.path.stem)
+    project = desk_of(request).project
+    values.setdefault("project_name", project.store.path.stem)
+    values.setdefault("kind", project.kind)
     values["path"] = route_of(request)
     values["home"] = f"{request.scope.get('root_path', '')}/"
     status = values.get("status", 200)

@@ -20,7 +20,7 @@ from likewise.app.insight import Insight
 from likewise.app.project import Project
 from likewise.app.records import ClosedError, NotThereError
 from likewise.app.store import Store
-from likewise.app.web import api, api_groups, pages, pages_groups
+from likewise.app.web import api, api_groups, pages, pages_groups, pages_results
 from likewise.app.web.desk import Desk, route_of
 from likewise.app.web.guard import Guard, address
 from likewise.app.web.listening import BACKLOG, open_place
@@ -42,6 +42,7 @@ def make_app(desk: Desk) -> FastAPI:
     app.include_router(api_groups.router)
     app.include_router(pages.router)
     app.include_router(pages_groups.router)
+    app.include_router(pages_results.router)
     app.mount("/static", pages.static_files())
     app.add_exception_handler(LikewiseError, _say)
     app.add_exception_handler(RequestValidationError, _say_invalid)

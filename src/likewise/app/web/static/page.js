@@ -1,12 +1,98 @@
 // Keys for the question and drawing of the map. Every page works without this script.
 "use strict";
+document.documentElement.classList.add("js");
 
 const KEYS = {
   s: "same", ArrowRight: "same", a: "same", y: "same", 1: "same",
   d: "different", ArrowLeft: "different", x: "different", n: "different", 0: "different",
   " ": "unsure", u: "unsure", 2: "unsure",
-  z: "undo", Backspace: "undo", f: "flag", w: "why", "?": "help",
+  z: "undo", Backspace: "undo", f: "flag", w: "why", e: "closer", "?": "help",
 };
+
+// Sounds: a button for each in lists; on the question a line that moves, both in turn.
+const playable = () => [...document.querySelectorAll(".pair .sound audio")];
+function stopSounds() {
+  for (const audio of document.querySelectorAll("audio")) { audio.pause(); audio.onended = null; }
+}
+function playBoth() {
+  const [first, second] = playable();
+  const isPlaying = playable().some((audio) => !audio.paused);
+  stopSounds();
+  if (isPlaying || !first) return;
+  first.currentTime = 0;
+  second.currentTime = 0;
+  first.onended = () => { first.onended = null; second.play().catch(() => {}); };
+  first.play().catch(() => {});
+}
+function followSound(event) {
+  const audio = event.target;
+  const box = audio.closest && audio.closest(".sound");
+  if (!box) return;
+  const line = box.querySelector(".played");
+  box.classList.toggle("playing", !audio.paused);
+  if (line && audio.duration) {
+    line.classList.add("on");
+    line.style.left = `${100 * audio.currentTime / audio.duration}%`;
+  }
+  const button = box.querySelector("button");
+  if (button) button.textContent = audio.paused ? "▶ Play" : "■ Stop";
+}
+for (const name of ["play", "pause", "ended", "timeupdate"]) {
+  document.addEventListener(name, followSound, true); // these do not bubble
+}
+for (const box of document.querySelectorAll(".sound.small")) {
+  const audio = box.querySelector("audio");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet";
+  button.textContent = "▶ Play";
+  button.setAttribute("aria-label", `Play ${audio.getAttribute("aria-label")}`);
+  button.addEventListener("click", (event) => {
+    event.preventDefault();
+    const wasPaused = audio.paused;
+    stopSounds();
+    if (wasPaused) audio.play().catch(() => {});
+  });
+  box.append(button);
+}
+document.addEventListener("click", (event) => {
+  if (!event.target.classList.contains("wave")) return;
+  const audio = event.target.closest(".sound").querySelector("audio");
+  stopSounds();
+  if (audio.duration) audio.currentTime = audio.duration * event.offsetX / event.target.clientWidth;
+  audio.play().catch(() => {});
+});
+
+// The two pictures as large as the screen; looking closer at one looks as close at both.
+function lookCloser(sources) {
+  const dialog = document.getElementById("closer");
+  const panes = dialog.querySelector(".closer");
+  let zoom = 1;
+  panes.replaceChildren(...sources.map((source) => {
+    const pane = document.createElement("div");
+    const image = document.createElement("img");
+    image.src = source;
+    image.alt = "";
+    pane.append(image);
+    return pane;
+  }));
+  function look(event, factor) {
+    const pane = event.target.closest(".closer div");
+    if (!pane) return;
+    const frame = pane.getBoundingClientRect();
+    const x = 100 * (event.clientX - frame.left) / frame.width;
+    const y = 100 * (event.clientY - frame.top) / frame.height;
+    zoom = Math.max(1, Math.min(8, zoom * factor));
+    for (const image of panes.querySelectorAll("img")) {
+      if (factor !== 1 || zoom > 1) image.style.transformOrigin = `${x}% ${y}%`;
+      image.style.transform = `scale(${zoom})`;
+    }
+  }
+  panes.onwheel = (event) => { event.preventDefault(); look(event, Math.exp(-event.deltaY / 400)); };
+  panes.onclick = (event) => look(event, zoom > 4 ? 1 / zoom : 2);
+  panes.onpointermove = (event) => { if (zoom > 1) look(event, 1); };
+  dialog.showModal();
+}
 
 async function call(method, address, body) {
   const reply = await fetch(address, {
@@ -28,6 +114,8 @@ function startQuestion(box) {
   const said = document.getElementById("said");
   const alert = document.getElementById("alert");
   const progress = document.getElementById("progress");
+  const closer = document.getElementById("closer");
+  const isSound = box.dataset.kind === "sound";
   const help = document.getElementById("help");
   let isBusy = false;
   let isWhyShown = new URLSearchParams(location.search).get("why") === "true";
@@ -94,6 +182,12 @@ function startQuestion(box) {
       isWhyShown = !isWhyShown;
       await show();
     }, isWhyShown ? "Hidden." : "Shown below the buttons."),
+    play: playBoth,
+    closer: () => {
+      const sources = [...box.querySelectorAll(".zoomable")].map((link) => link.getAttribute("href"));
+      if (closer.open) closer.close();
+      else if (sources.length === 2) lookCloser(sources);
+    },
     help: () => help.open ? help.close() : help.showModal(),
   };
   for (const word of ["same", "different", "unsure"]) {
@@ -107,15 +201,24 @@ function startQuestion(box) {
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (event.target.closest("input, textarea, select, audio")) return;
-    const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (event.target.closest("input, textarea, select")) return;
+    let act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (isSound && (event.key === " " || event.key === "p")) act = "play";
     if (!act || (help.open && act !== "help")) return;
+    if (act === "closer" && isSound) return;
     // Space and Enter on a button that has the focus press that button.
-    if (event.key === " " && event.target.closest("button, a")) return;
+    if (event.key === " " && event.target.closest("button, a, summary")) return;
     event.preventDefault();
-    acts[act]();
-  });
+    if (closer.open) closer.close();
+    else if (act === "closer") { acts.closer(); return; }
+    if (act !== "closer") acts[act]();
+  }, true); // before a player takes the arrows for itself
   box.addEventListener("click", (event) => {
+    if (event.target.closest(".zoomable")) {
+      event.preventDefault();
+      acts.closer();
+      return;
+    }
     const target = event.target.closest("[data-act], .answers button");
     if (!target) return;
     event.preventDefault();
@@ -125,20 +228,50 @@ function startQuestion(box) {
 }
 
 // The largest groups have a colour each; more colours could not be told apart.
-const COLOURS = ["#2b8a7e", "#d0652f", "#4a6fd0", "#b0458f", "#8a8a1c", "#6a4bc4", "#2c8fbf", "#c23b4b"];
+const COLOURS = [
+  "#2b8a7e", "#d0652f", "#4a6fd0", "#b0458f", "#8a8a1c", "#6a4bc4",
+  "#2c8fbf", "#c23b4b", "#4f9a3a", "#96653b", "#d38b12", "#7d6f9e",
+];
+// Above so many items pictures come only when one looks closer: dots show where many are.
+const MANY = 3000;
+const BUTTONS = 40; // pixels at the side that buttons stand on
+const MOST_CHOSEN = 60;
 
 async function startMap(box) {
   const canvas = document.getElementById("map");
   const tip = document.getElementById("tip");
   const pen = canvas.getContext("2d");
-  const data = await call("GET", "api/map");
+  const data = spread(await call("GET", "api/map"));
   const hasPictures = box.dataset.kind === "picture";
   const pictures = new Map();
   let share = 1; // 0 before learning, 1 after
-  let view = { x: 0, y: 0, zoom: 1 };
+  let view;
   let size = { width: 0, height: 0 };
 
-  const scale = () => 0.46 * Math.min(size.width, size.height) * view.zoom;
+  // The frame that holds the items after learning, far ones aside, with a margin.
+  function frame(points) {
+    return [0, 1].map((axis) => {
+      const values = points.map((point) => point[axis]).sort((a, b) => a - b);
+      return [0.005, 0.995].map((share) => values[Math.floor(share * (values.length - 1))]);
+    });
+  }
+  // The map has no directions of its own: it may be as wide as its frame, within limits.
+  function spread(found) {
+    const [[left, right], [low, high]] = frame(found.after);
+    const wide = ((canvas.clientWidth - 2 * BUTTONS) / canvas.clientHeight) * ((high - low || 1) / (right - left || 1));
+    const factor = Math.min(1.8, Math.max(1 / 1.8, wide));
+    for (const points of [found.before, found.after]) for (const point of points) point[0] *= factor;
+    return found;
+  }
+  const span = frame(data.after);
+  const home = () => ({ x: (span[0][0] + span[0][1]) / 2, y: (span[1][0] + span[1][1]) / 2, zoom: 1 });
+  view = home();
+  const scale = () => 0.9 * view.zoom * Math.min(
+    (size.width - 2 * BUTTONS) / (span[0][1] - span[0][0] || 1), size.height / (span[1][1] - span[1][0] || 1),
+  );
+  const chosen = new Set();
+  let sought = null; // items that a search found, or the group that was pointed at
+  let loop = null; // corners of the line drawn around items
   function place(k) {
     const [a, b] = data.before[k];
     const [c, d] = data.after[k];
@@ -174,13 +307,15 @@ async function startMap(box) {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, size.width, size.height);
     const soft = getComputedStyle(document.body).getPropertyValue("--soft");
+    const ink = getComputedStyle(document.body).getPropertyValue("--ink");
     const seen = [];
     for (let k = 0; k < data.after.length; k++) {
       const [x, y] = place(k);
       if (x > -30 && y > -30 && x < size.width + 30 && y < size.height + 30) seen.push([k, x, y]);
     }
     // Pictures where there is room for one, dots for the rest; nearer, more find room.
-    const side = size.width < 600 ? 26 : 34;
+    const side = Math.min(160, (size.width < 600 ? 30 : 40) * Math.sqrt(view.zoom));
+    const isDotted = data.after.length > MANY && view.zoom < 4;
     const taken = new Map(); // by cells of the size of a picture
     const hasRoom = (x, y) => {
       const [row, column] = [Math.floor(y / side), Math.floor(x / side)];
@@ -196,7 +331,7 @@ async function startMap(box) {
     const radius = Math.max(1.5, Math.min(5, 90 / Math.sqrt(data.after.length + 1) * Math.sqrt(view.zoom)));
     const framed = [];
     for (const [k, x, y] of seen) {
-      const image = hasPictures && hasRoom(x, y) ? thumbnail(k) : null;
+      const image = hasPictures && !isDotted && isLit(k) && hasRoom(x, y) ? thumbnail(k) : null;
       if (image && image.complete && image.naturalWidth) framed.push([k, x, y, image]);
       else dot(k, x, y, radius, soft);
     }
@@ -204,14 +339,22 @@ async function startMap(box) {
       const fit = side / Math.max(image.naturalWidth, image.naturalHeight);
       const [w, h] = [image.naturalWidth * fit, image.naturalHeight * fit];
       pen.drawImage(image, x - w / 2, y - h / 2, w, h);
-      const colour = colourOf(k);
-      if (colour) {
-        pen.strokeStyle = colour;
-        pen.lineWidth = 2.5;
-        pen.strokeRect(x - w / 2, y - h / 2, w, h);
-      }
+      pen.strokeStyle = chosen.has(k) ? ink : colourOf(k) || soft;
+      pen.lineWidth = chosen.has(k) ? 5 : 2.5;
+      pen.strokeRect(x - w / 2, y - h / 2, w, h);
+    }
+    if (loop) {
+      pen.strokeStyle = ink;
+      pen.lineWidth = 1.5;
+      pen.setLineDash([5, 4]);
+      pen.beginPath();
+      for (const [x, y] of loop) pen.lineTo(x, y);
+      pen.stroke();
+      pen.setLineDash([]);
     }
   }
+
+  const isLit = (k) => !sought || sought.has(k);
 
   function colourOf(k) {
     const group = data.groups[k];
@@ -219,12 +362,17 @@ async function startMap(box) {
   }
 
   function dot(k, x, y, radius, soft) {
-    const colour = colourOf(k);
-    pen.globalAlpha = colour ? 1 : 0.5;
-    pen.fillStyle = colour || soft;
+    const isMarked = chosen.has(k) || (sought && sought.has(k));
+    pen.globalAlpha = isMarked ? 1 : sought ? 0.12 : data.after.length > MANY ? 0.55 : 0.9;
+    pen.fillStyle = colourOf(k) || soft;
     pen.beginPath();
-    pen.arc(x, y, colour ? radius * 1.6 : radius, 0, 7);
+    pen.arc(x, y, isMarked ? radius * 1.8 : radius, 0, 7);
     pen.fill();
+    if (chosen.has(k)) {
+      pen.lineWidth = 2;
+      pen.strokeStyle = getComputedStyle(document.body).getPropertyValue("--ink");
+      pen.stroke();
+    }
     pen.globalAlpha = 1;
   }
 
@@ -251,6 +399,7 @@ async function startMap(box) {
 
   let wanted = -1;
   const names = new Map();
+  const legend = new Map(data.legend.map((group) => [group.number, group]));
   async function hover(x, y) {
     const k = nearest(x, y);
     wanted = k;
@@ -266,6 +415,13 @@ async function startMap(box) {
       image.alt = "";
       tip.append(image);
     }
+    const group = legend.get(data.groups[k]);
+    if (group) {
+      const title = document.createElement("strong");
+      title.textContent = `${group.title} `;
+      title.style.color = colourOf(k) || "";
+      tip.append(title);
+    }
     const words = item.text || item.fields.slice(0, 4).map((field) => `${field.name}: ${field.value}`).join(", ");
     tip.append(words ? `${item.name}. ${words}`.slice(0, 200) : item.name);
     tip.hidden = false;
@@ -280,11 +436,17 @@ async function startMap(box) {
     fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
     canvas.setPointerCapture(event.pointerId);
     moved = 0;
+    if (isLasso()) loop = [[event.offsetX, event.offsetY]];
   });
   canvas.addEventListener("pointermove", (event) => {
     const old = fingers.get(event.pointerId);
     if (!old) { hover(event.offsetX, event.offsetY).catch(() => {}); return; }
     const now = [event.offsetX, event.offsetY];
+    if (loop) {
+      loop.push(now);
+      requestDraw();
+      return;
+    }
     if (fingers.size === 2) {
       const [id] = [...fingers.keys()].filter((key) => key !== event.pointerId);
       const other = fingers.get(id);
@@ -303,6 +465,12 @@ async function startMap(box) {
   canvas.addEventListener("pointercancel", lift);
   canvas.addEventListener("pointerup", (event) => {
     lift(event);
+    if (loop) {
+      choose(loop);
+      loop = null;
+      requestDraw();
+      return;
+    }
     if (moved > 6) return;
     const k = nearest(event.offsetX, event.offsetY);
     if (k < 0) return;
@@ -316,7 +484,7 @@ async function startMap(box) {
   }, { passive: false });
 
   const middle = () => [size.width / 2, size.height / 2];
-  const showAll = () => { view = { x: 0, y: 0, zoom: 1 }; requestDraw(); };
+  const showAll = () => { view = home(); requestDraw(); };
   const zooms = { in: () => zoomAt(1.5, ...middle()), out: () => zoomAt(1 / 1.5, ...middle()), all: showAll };
   for (const button of box.querySelectorAll("[data-zoom]")) {
     button.addEventListener("click", zooms[button.dataset.zoom]);
@@ -332,6 +500,89 @@ async function startMap(box) {
     else return;
     event.preventDefault();
   });
+
+  // Choosing: a line drawn around items, and what can be said of them.
+  const lasso = document.getElementById("lasso");
+  const bar = document.getElementById("chosen-bar");
+  const isLasso = () => lasso.getAttribute("aria-pressed") === "true";
+  function setLasso(isOn) {
+    lasso.setAttribute("aria-pressed", String(isOn));
+    canvas.style.cursor = isOn ? "crosshair" : "grab";
+  }
+  lasso.addEventListener("click", () => setLasso(!isLasso()));
+  function isInside([x, y], corners) {
+    let inside = false;
+    for (let k = 0, j = corners.length - 1; k < corners.length; j = k++) {
+      const [[a, b], [c, d]] = [corners[k], corners[j]];
+      if (b > y !== d > y && x < ((c - a) * (y - b)) / (d - b) + a) inside = !inside;
+    }
+    return inside;
+  }
+  function choose(corners) {
+    chosen.clear();
+    for (let k = 0; k < data.after.length && chosen.size <= MOST_CHOSEN; k++) {
+      if (isInside(place(k), corners)) chosen.add(k);
+    }
+    showChosen();
+  }
+  function showChosen(words) {
+    const isMany = chosen.size > MOST_CHOSEN;
+    bar.classList.toggle("none", chosen.size === 0 && !words);
+    bar.querySelector("[data-count]").textContent = words || (isMany
+      ? `More than ${MOST_CHOSEN} items: choose fewer.`
+      : `${chosen.size} ${chosen.size === 1 ? "item" : "items"} chosen.`);
+    const least = { same: 2, different: 1 };
+    for (const button of bar.querySelectorAll("[data-say]")) {
+      button.disabled = isMany || chosen.size < (least[button.dataset.say] || 0);
+    }
+  }
+  async function say(answer) {
+    const items = [...chosen];
+    let others = [items.pop()];
+    if (answer === "different") {
+      items.push(...others);
+      // The group that most of them are in: they are told apart from what stands for it.
+      const counts = new Map();
+      for (const k of items) counts.set(data.groups[k], (counts.get(data.groups[k]) || 0) + 1);
+      const [most] = [...counts].sort((a, b) => b[1] - a[1])[0];
+      const group = await call("GET", `api/groups/of/${items.find((k) => data.groups[k] === most)}`);
+      others = group.representatives.filter((k) => !chosen.has(k));
+      if (!others.length) throw new Error("Leave at least one typical item of the group out.");
+    }
+    await call("POST", "api/groups/answers", { items, others, answer });
+    chosen.clear();
+    Object.assign(data, spread(await call("GET", "api/map")));
+    showChosen("Saved. It stands in the history.");
+    requestDraw();
+  }
+  for (const button of bar.querySelectorAll("[data-say]")) {
+    button.addEventListener("click", () => {
+      if (button.dataset.say === "clear") { chosen.clear(); showChosen(); requestDraw(); return; }
+      say(button.dataset.say).catch((error) => showChosen(error.message));
+    });
+  }
+  showChosen();
+
+  // Searching lights up what it finds; so does pointing at a group of the legend.
+  const search = document.getElementById("seek");
+  function seek(words) {
+    const wanted = words.trim().toLowerCase();
+    const titles = new Set(data.legend.filter((group) => group.title.toLowerCase().includes(wanted)).map((group) => group.number));
+    sought = wanted
+      ? new Set(data.names.flatMap((name, k) => name.toLowerCase().includes(wanted) || titles.has(data.groups[k]) ? [k] : []))
+      : null;
+    document.getElementById("sought").textContent = sought ? `${sought.size.toLocaleString("en")} found` : "";
+    requestDraw();
+  }
+  search.addEventListener("input", () => seek(search.value));
+  for (const entry of document.querySelectorAll("[data-group]")) {
+    const number = Number(entry.dataset.group);
+    entry.addEventListener("pointerenter", () => {
+      sought = new Set(data.groups.flatMap((group, k) => group === number ? [k] : []));
+      requestDraw();
+    });
+    entry.addEventListener("pointerleave", () => seek(search.value));
+  }
 
   function slide(goal) {
     const start = share;
@@ -374,5 +625,18 @@ function startChoosing(form) {
   update();
 }
 
-const START = { question: startQuestion, map: startMap, choosing: startChoosing };
+// Likely pairs: one key says what a button says.
+function startConfirm(box) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (event.target.closest("input, textarea, select, button, a")) return;
+    const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const button = box.querySelector(`.answers button[value="${act}"]`);
+    if (!button) return;
+    event.preventDefault();
+    button.click();
+  });
+}
+
+const START = { question: startQuestion, map: startMap, choosing: startChoosing, confirm: startConfirm };
 for (const box of document.querySelectorAll("[data-page]")) START[box.dataset.page](box);
