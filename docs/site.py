@@ -36,13 +36,14 @@ def on_page_markdown(markdown, page, config, files):
     """Make a page of GitHub's one of Python-Markdown's."""
     if page.file.src_path == "changes.md":
         markdown = Path(config["docs_dir"], "..", "CHANGELOG.md").read_text()
+    is_inner = "/" in page.file.src_path  # one step up is still docs/
     out, fenced = [], False
     for line in markdown.split("\n"):
         fenced ^= line.lstrip().startswith("```")
         starts = ITEM.match(line) and out and out[-1].strip()
         if not fenced and starts and not continues(out[-1]):
             out.append("")
-        out.append(line if fenced else without_outer_links(line))
+        out.append(line if fenced or is_inner else without_outer_links(line))
     return "\n".join(out)
 
 

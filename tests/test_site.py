@@ -42,6 +42,13 @@ def test_lists_of_github_are_lists_here(site):
     assert out == ("Such as\n\n- one\n  more\n- two\n```\nx\n- y\n```\nf [g](g.md)")
 
 
+def test_a_page_in_a_folder_may_link_one_step_up(site):
+    """That is still inside docs/."""
+    page = SimpleNamespace(file=SimpleNamespace(src_path="gallery/a.md"))
+
+    assert site.on_page_markdown("[b](../b.md)", page, {}, None) == "[b](../b.md)"
+
+
 def test_the_changelog_is_a_page(site):
     """It is kept in one place."""
     page = SimpleNamespace(file=SimpleNamespace(src_path="changes.md"))

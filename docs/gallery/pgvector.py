@@ -1,7 +1,8 @@
 """A search in PostgreSQL: the learned metric in pgvector
 
 `transform` gives vectors in which Euclidean distance is the learned metric: any vector index can search them. Here PostgreSQL with pgvector, out of the package
-pgserver; in your own database the SQL is the same. A linear map is all that new items need.
+pgserver; in your own database the SQL is the same. A linear map is all that new items need. For a project of the
+tool `likewise export-metric FILE out.sql` writes such SQL: [Export](../export.md).
 """
 
 import tempfile
