@@ -1,7 +1,7 @@
 """Many labels in a pipeline: where it helps, and where it does not
 
 A metric and a nearest-neighbour classifier in one pipeline, with 20 to 800 labelled digits; plain distance beside it, and support vectors; judged on 997 other digits. In this run the metric helps
-with 50 labels, and is behind plain distance with 200 and 800: `fit(X, y)` learns from at most 1,500 pairs of labelled rows. See README for what rows without a label add.
+with 50 labels, and is behind plain distance with 200 and 800. The README shows what rows without a label add.
 """
 
 import matplotlib.pyplot as plt
