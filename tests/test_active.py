@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from likewise import ActiveMetric, BayesianMetric, InputError
 from likewise.asking import candidates as search
 from likewise.asking.acquisition import ACQUISITIONS
-from likewise.pairs import all_pairs, pair_number
+from likewise.asking.checks import is_set_aside
+from likewise.pairs import all_pairs
 
 
 def answers(y, pairs):
@@ -192,7 +193,9 @@ def test_active_asking_beats_random_asking(rng):
         X[:, 0] += 6 * (y % 2)
         X[:, 1] += 6 * (y // 2)
         for acquisition, values in auc.items():
-            learner = ActiveMetric(X, model, acquisition, random_state=seed)
+            learner = ActiveMetric(
+                X, model, acquisition, random_state=seed, check_share=0
+            )
             for _ in range(14):
                 question = learner.ask(5)
                 learner.tell(question, answers(y, question))
@@ -521,7 +524,7 @@ def test_what_was_said_before_an_answer_is_kept(blobs):
     said = []
     for _ in range(3):
         question = learner.ask(5)
-        said.append(learner.pair_probability(question))
+        said.append(learner.predicted(question))
         learner.tell(question, answers(y, question))
     question = learner.ask(1)
     learner.tell(question, ["unsure"])
@@ -706,3 +709,77 @@ def test_a_learner_says_what_it_is(blobs):
         "<ActiveMetric: 60 items of 5 features, acquisition mean-entropy, "
         "2 answers, 1 pairs known without asking>"
     )
+
+
+def test_one_question_in_ten_is_drawn_from_what_is_set_aside(blobs):
+    """And no other question is: what comes true of these holds for any pair."""
+    X, y = blobs
+    learner = ActiveMetric(X, random_state=0)
+    for _ in range(4):
+        question = learner.ask(10)
+        learner.tell(question, answers(y, question))
+
+    record = learner.record()
+
+    assert record.is_random.sum() == 4
+    drawn = learner.record().pairs[record.is_random]
+    assert is_set_aside(drawn, learner._seed).all()
+    again = ActiveMetric.replay(X, learner.history(), random_state=0)
+    assert_array_equal(again.record().is_random, record.is_random)
+
+
+def test_what_is_set_aside_is_a_twentieth_of_every_item(rng):
+    """Of 200 items each, pairs with every one are set aside alike, by the seed."""
+    pairs = all_pairs(200)
+
+    aside = pairs[is_set_aside(pairs, 5)]
+    other = pairs[is_set_aside(pairs, 6)]
+
+    assert abs(len(aside) / len(pairs) - 0.05) < 0.006
+    counts = np.bincount(aside.ravel(), minlength=200)
+    assert_allclose(counts.var() / counts.mean(), 1, atol=0.35)
+    common = set(map(tuple, aside.tolist())) & set(map(tuple, other.tolist()))
+    assert abs(len(common) / len(aside) - 0.05) < 0.03
+
+
+def test_probabilities_follow_what_came_true_of_random_questions(blobs):
+    """`predicted` is the belief alone; all else has the correction of the checks."""
+    X, y = blobs
+    learner = ActiveMetric(X, random_state=0)
+    for _ in range(10):
+        question = learner.ask(10)
+        learner.tell(question, answers(y, question))
+    pairs = all_pairs(len(X))[::40]
+
+    correction = learner.record().random_calibration()
+
+    assert correction.shift != 0
+    corrected = correction.correct(learner.predicted(pairs))
+    assert_allclose(learner.pair_probability(pairs), corrected)
+    assert_allclose(learner.why(pairs[0]).p_same, corrected[0])
+    metric = learner.metric_
+    assert metric.posterior_.calibration == correction
+
+
+def test_what_follows_is_asked_now_and_then(blobs):
+    """One question in twenty, and more once an answer was upset; never without."""
+    X, y = blobs
+
+    def n_known(share, flipped):
+        learner = ActiveMetric(X, random_state=0, check_share=share)
+        found = 0
+        for turn in range(12):
+            question = learner.ask(10)
+            implied = learner.known_pairs()
+            known = set(
+                map(tuple, implied.pairs[implied.sources == "implied"].tolist())
+            )
+            found += sum(tuple(pair) in known for pair in question.tolist())
+            labels = np.array(answers(y, question))
+            labels[: flipped * (turn % 2)] *= -1
+            learner.tell(question, labels)
+        return found
+
+    assert n_known(0.1, flipped=0) == 6
+    assert n_known(0.1, flipped=2) > 8
+    assert n_known(0.0, flipped=0) == 0

@@ -26,10 +26,12 @@ MODEL = FORMULAS | {
 CONTRACT = {"model.belief", "model.equations"}
 ASKING = {
     "asking.answers",
+    "asking.checks",
     "asking.closure",
     "asking.acquisition",
     "asking.candidates",
     "asking.records",
+    "asking.trials",
     "asking.verdicts",
 }
 MAY_IMPORT = {
@@ -45,14 +47,16 @@ MAY_IMPORT = {
     "model.classes": {"model.unlabelled", "model.matrix"},
     "model.priors": {"model.classes", "model.unlabelled", "model.basis", "threads"},
     "model.posterior": FORMULAS | {"model.priors"},
-    "model.belief": FORMULAS | {"model.posterior"},
+    "model.belief": FORMULAS | {"model.posterior", "model.calibration"},
     "model.solvers": FORMULAS | {"model.priors", "model.posterior", "errors"},
-    "model.fitting": (MODEL - {"model.calibration", "model.drawing"})
+    "model.fitting": (MODEL - {"model.drawing"})
     | {"errors", "threads"},
     "model.drawing": {"model.classes", "model.priors", "model.fitting", "pairs"},
     "model.calibration": {"errors", "pairs", "model.matrix"},
+    "asking.checks": set(),
     "asking.closure": GROUND,
-    "asking.answers": GROUND | {"asking.closure"},
+    "asking.trials": set(),
+    "asking.answers": GROUND | {"asking.closure", "asking.trials"},
     # Never fitting: an acquisition does not learn.
     "asking.acquisition": CONTRACT | {"errors"},
     "asking.candidates": CONTRACT | {"model.basis", "errors", "threads"},
@@ -63,7 +67,13 @@ MAY_IMPORT = {
     "features": {"errors"},
     # A file holds a belief, whoever fitted it: the estimators stand on it.
     "using.modelfile": {"errors"}
-    | {"model.basis", "model.belief", "model.posterior", "model.priors"},
+    | {
+        "model.basis",
+        "model.belief",
+        "model.calibration",
+        "model.posterior",
+        "model.priors",
+    },
     # A search asks a belief; it never learns.
     "using": GROUND
     | {"asking.candidates", "asking.closure", "asking.verdicts"}

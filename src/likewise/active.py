@@ -3,6 +3,7 @@
 import copy
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Self, TypeVar, cast
 
@@ -16,6 +17,7 @@ from likewise.asking import candidates as search
 from likewise.asking.acquisition import Acquisition
 from likewise.asking.answers import AnswerLog, Cycle, KnownPairs, check_answers
 from likewise.asking.candidates import Pool
+from likewise.asking.checks import is_set_aside
 from likewise.asking.closure import Forest
 from likewise.asking.records import Record
 from likewise.asking.verdicts import (
@@ -43,6 +45,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 # The metric is fitted from scratch when the answers have grown by this factor; in
 # between a fit starts from there, so that it depends on the answers only.
 GROWTH = 1.05
+# Where between two checks an audit falls, for neither to take the other's turn.
+AUDIT_TURN = 0.25
 
 
 def _one_at_a_time(method: Method) -> Method:
@@ -186,12 +190,15 @@ class ActiveMetric:
             if self._candidates is None or len(again) == n_pairs:
                 return again
         excluded = np.r_[excluded, self._numbers(again)]
+        audits = self._audits(n_pairs - len(again), excluded, rng)
+        again = np.concatenate([again, audits])
+        excluded = np.r_[excluded, self._numbers(audits)]
         forest = Forest(self._log.closure)
         n_checks = self._n_checks(n_pairs - len(again))
         checks = self._checks(n_checks, excluded, forest, rng)
         excluded = np.r_[excluded, self._numbers(checks)]
-        candidates = self._open_candidates(rng, excluded)
         n_best = n_pairs - len(again) - len(checks)
+        candidates = self._candidates_for(n_best, rng, excluded)
         rows = self._choose(candidates, n_best, forest, rng)
         return np.concatenate([again, candidates[rows], checks])
 
@@ -236,13 +243,23 @@ class ActiveMetric:
     @property
     def metric_(self) -> BayesianMetric:
         """The metric learned from the answers so far."""
-        return self._model.learned(self._frames.basis, self._fit())
+        calibration = self.record().random_calibration()
+        return self._model.learned(self._frames.basis, self._fit(), calibration)
 
     @_one_at_a_time
     def pair_probability(self, pairs: ArrayLike) -> Array:
         """P(same) of pairs of items, with what was learned about the items themselves.
 
-        `metric_.pair_probability` takes the same items for new ones.
+        `metric_.pair_probability` takes the same items for new ones. Both are corrected
+        by what came true of questions asked at random.
+        """
+        return self._judging_pool().probability_same(check_pairs(pairs, self._n_items))
+
+    @_one_at_a_time
+    def predicted(self, pairs: ArrayLike) -> Array:
+        """P(same) of pairs of items as the belief has it, not corrected.
+
+        What `record` compares with the answers.
         """
         return self._pool().probability_same(check_pairs(pairs, self._n_items))
 
@@ -274,18 +291,20 @@ class ActiveMetric:
         asked are not in it.
         """
         answers = self._log.predicted()
+        pairs = np.array([(a.i, a.j) for a in answers], np.intp).reshape(-1, 2)
         return Record(
-            pairs=np.array([(a.i, a.j) for a in answers], np.intp).reshape(-1, 2),
+            pairs=pairs,
             said=np.array([answer.said for answer in answers], float),
             labels=np.array([answer.label for answer in answers], np.int8),
             annotators=[answer.annotator for answer in answers],
+            is_random=self._is_random(pairs),
         )
 
     @_one_at_a_time
     def why(self, pair: ArrayLike) -> Why:
         """Explain, in words and numbers, what is thought of a pair."""
         pair = check_pairs(np.asarray(pair)[None], self._n_items)
-        candidates = self._open_candidates(self._rng(), self._numbers(pair))
+        candidates = self._to_score(self._rng(), self._is_open(self._numbers(pair)))
         scores = self._scores(np.concatenate([pair, candidates]))
         rank = 1 + int(np.sum(scores[1:] > scores[0]))
         metric, (i, j) = self.metric_, pair[0]
@@ -293,7 +312,8 @@ class ActiveMetric:
         gap = self._X[i] - self._X[j]
         reasons = decisive_features(metric.components_, gap, names)
         settles = self._log.settles(pair)
-        return explain(self._pool(), pair, reasons, rank, len(scores), settles)
+        pool = self._judging_pool()
+        return explain(pool, pair, reasons, rank, len(scores), settles)
 
     @_one_at_a_time
     def groups(self) -> Groups:
@@ -400,6 +420,12 @@ class ActiveMetric:
     def _pool(self) -> Pool:
         return Pool(self._fit().belief, self._frames.basis, self._frames.coordinates)
 
+    def _judging_pool(self) -> Pool:
+        """The items by what is believed and by what came true."""
+        pool = self._pool()
+        belief = pool.belief.corrected(self.record().random_calibration())
+        return replace(pool, belief=belief)
+
     def _predicted(self, pairs: Pairs) -> Sequence[float | None]:
         """P(same) by the belief that asked; nothing is fitted only to predict."""
         if len(self._log) not in self._fits:
@@ -413,6 +439,25 @@ class ActiveMetric:
             self._check_share * asked
         )
 
+    def _audits(
+        self, n_pairs: int, excluded: NDArray[np.int64], rng: np.random.RandomState
+    ) -> Pairs:
+        """Pairs that follow from answers, asked to see whether anybody errs.
+
+        Half as many as checks; more, up to four times, the more answers were upset.
+        """
+        none = np.empty((0, 2), dtype=np.intp)
+        if not self._sets_aside or not self._log.equivalence:
+            return none
+        share = self._check_share / 2 * min(1 + self._log.n_upset, 4)
+        asked = len(self._log) + AUDIT_TURN / share
+        n_audits = min(int(share * (asked + n_pairs)) - int(share * asked), n_pairs)
+        if n_audits == 0:
+            return none
+        implied = self._log.closure.implied_pairs(search.SHORTLIST, rng)[0]
+        implied = implied[~np.isin(self._numbers(implied), excluded)]
+        return implied[rng.permutation(len(implied))[:n_audits]]
+
     def _checks(
         self,
         n_pairs: int,
@@ -420,17 +465,32 @@ class ActiveMetric:
         forest: Forest,
         rng: np.random.RandomState,
     ) -> Pairs:
-        """Open pairs drawn at random; the forest is told of them."""
-        if n_pairs == 0 or self._acquisition is acquisitions.random:
+        """Open pairs drawn from those set aside; the forest is told of them."""
+        if n_pairs == 0 or not self._sets_aside:
             return np.empty((0, 2), dtype=np.intp)
         drawn = self._candidates
         if drawn is None:
             drawn = draw_pairs(self._n_items, search.SHORTLIST, rng)
+        drawn = drawn[self._is_random(drawn)]
         drawn = drawn[self._is_open(excluded)(drawn)]
         drawn = drawn[rng.permutation(len(drawn))[: 2 * n_pairs]]
         if self._log.equivalence:
             drawn = drawn[[forest.join(i, j) for i, j in drawn.tolist()]]
         return drawn[:n_pairs]
+
+    @property
+    def _sets_aside(self) -> bool:
+        """Whether some pairs are asked at random only."""
+        is_random = self._acquisition is acquisitions.random
+        return self._check_share > 0 and not self._sorts and not is_random
+
+    def _is_random(self, pairs: Pairs) -> Mask:
+        """Which pairs, if they are asked, are asked at random."""
+        if self._acquisition is acquisitions.random:
+            return np.ones(len(pairs), dtype=bool)
+        if not self._sets_aside:
+            return np.zeros(len(pairs), dtype=bool)
+        return is_set_aside(pairs, self._seed)
 
     def _disputed(self) -> Pairs:
         """For each contradiction the answer least believed, asked least often."""
@@ -514,14 +574,29 @@ class ActiveMetric:
         n_answered = self._log.closure.n_answered()
         return self._n_candidates() - n_answered - self._log.n_implied()
 
-    def _open_candidates(
-        self, rng: np.random.RandomState, excluded: NDArray[np.int64]
+    def _candidates_for(
+        self, n_best: int, rng: np.random.RandomState, excluded: NDArray[np.int64]
+    ) -> Pairs:
+        """Pairs to choose from: none that is set aside, while there are others."""
+        is_open = self._is_open(excluded)
+
+        def may_choose(pairs: Pairs) -> Mask:
+            return np.asarray(is_open(pairs) & ~self._is_random(pairs))
+
+        if self._sets_aside:
+            candidates = self._to_score(rng, may_choose)
+            if len(candidates) >= n_best:
+                return candidates
+        return self._to_score(rng, is_open)
+
+    def _to_score(
+        self, rng: np.random.RandomState, is_open: Callable[[Pairs], Mask]
     ) -> Pairs:
         """Pairs to score: the open ones, or those most in doubt where they are many.
 
         The variance of f over the whole matrix costs as much as many means.
         """
-        is_open, among = self._is_open(excluded), self._candidates
+        among = self._candidates
         is_random = self._acquisition is acquisitions.random
         if among is not None and (is_random or self._model.basis != "full"):
             return among[is_open(among)]

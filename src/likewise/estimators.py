@@ -29,6 +29,7 @@ from likewise.inputs import (
 )
 from likewise.model import drawing, fitting, matrix, priors
 from likewise.model.basis import Basis, check_basis
+from likewise.model.calibration import Calibration
 from likewise.model.fitting import Fit, Rules, Told
 from likewise.model.priors import PRIORS, Choices, Frames
 from likewise.pairs import (
@@ -355,9 +356,14 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """How a fit is made."""
         return Rules(self.inference, int(self.max_iter), float(self.tol))
 
-    def learned(self, basis: Basis, fit: Fit) -> Self:
-        """Give a copy of this metric that has learned what a fit says."""
-        return copy.copy(self)._take(basis, fit)
+    def learned(self, basis: Basis, fit: Fit, calibration: Calibration) -> Self:
+        """Give a copy of this metric that has learned what a fit says.
+
+        `calibration` is what came true makes of its P(same).
+        """
+        metric = copy.copy(self)._take(basis, fit)
+        metric.posterior_ = metric.posterior_.corrected(calibration)
+        return metric
 
     def _check_parameters(self) -> None:
         check_basis(self.basis, self.n_basis)

@@ -314,3 +314,16 @@ def test_a_forest_leaves_the_answers_alone():
         True,
     ]
     assert state(closure) == before
+
+
+def test_a_chain_leads_to_what_follows():
+    """The fewest answers that imply a pair; none for what is open or answered."""
+    closure = Closure(7)
+    for i, j, label in [(0, 1, 1), (1, 2, 1), (2, 3, 1), (0, 3, 1), (3, 4, -1)]:
+        closure.tell(i, j, label)
+    closure.tell(4, 5, 1)
+
+    assert closure.chain(0, 2) in ([(0, 1), (1, 2)], [(0, 3), (2, 3)])
+    assert closure.chain(5, 0) == [(4, 5), (3, 4), (0, 3)]
+    assert closure.chain(0, 1) == []
+    assert closure.chain(0, 6) == []

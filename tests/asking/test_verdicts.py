@@ -44,6 +44,7 @@ def record(said=(), is_same=()):
         said=np.array(said, dtype=float),
         labels=np.where(np.array(is_same, dtype=bool), 1, -1).astype(np.int8),
         annotators=["ann"] * n_answers,
+        is_random=np.zeros(n_answers, dtype=bool),
     )
 
 

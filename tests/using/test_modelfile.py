@@ -13,7 +13,13 @@ from numpy.testing import assert_array_equal
 from safetensors.numpy import load_file
 
 import likewise
-from likewise import BayesianMetric, MetricPosterior, Neighbours, StoreError
+from likewise import (
+    ActiveMetric,
+    BayesianMetric,
+    MetricPosterior,
+    Neighbours,
+    StoreError,
+)
 from likewise.model.priors import MatrixPrior
 from likewise.using import modelfile
 
@@ -385,3 +391,20 @@ def test_a_metric_that_learned_nothing_cannot_be_saved(tmp_path):
     """As scikit-learn says it."""
     with pytest.raises(ValueError, match="not fitted yet"):
         BayesianMetric().save(tmp_path / "it.metric")
+
+
+def test_what_came_true_is_kept(blobs, tmp_path):
+    """A metric learned by asking says the same after the file, correction and all."""
+    X, y = blobs
+    learner = ActiveMetric(X, random_state=0)
+    for _ in range(4):
+        asked = learner.ask(10)
+        learner.tell(asked, np.where(y[asked[:, 0]] == y[asked[:, 1]], 1, -1))
+    metric = learner.metric_
+    assert metric.posterior_.calibration.shift != 0
+
+    metric.save(tmp_path / "asked.metric")
+
+    again = likewise.load(tmp_path / "asked.metric")
+    assert again.posterior_.calibration == metric.posterior_.calibration
+    assert_same(metric, again, X)

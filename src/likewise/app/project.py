@@ -437,8 +437,9 @@ class Project:
             return None
         rng = np.random.RandomState([self.settings["seed"], self.version, *pair])
         left, right = pair if rng.randint(2) else pair[::-1]
+        said = float(self._learner.predicted([pair])[0])
         return self.store.add_question(
-            left, right, annotator, model_version=self.version, p_same=self.p_same(pair)
+            left, right, annotator, model_version=self.version, p_same=said
         )
 
     def _next_pair(

@@ -5,15 +5,16 @@ about a pair the last one stands, and "unsure" withdraws it. Knows pairs and ans
 never items or metrics.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise.asking import trials
 from likewise.asking.closure import DIFFERENT, SAME, UNSURE, Closure
+from likewise.asking.trials import Trial
 from likewise.errors import InputError
 from likewise.pairs import pair_array
 
@@ -27,10 +28,6 @@ UNSURE_REST = 100
 # weight in all than so many answers for each answer given.
 MAX_IMPLIED = 300
 IMPLIED_SHARE = 0.5
-# A rate is held near zero until the answers are more than so many: a single slip in
-# the first five answers is no habit.
-FIRM_AFTER = 20
-MAX_RATE = 0.4
 
 
 WORDS = {"same": SAME, "different": DIFFERENT, "unsure": UNSURE}
@@ -108,6 +105,7 @@ class AnswerLog:
         self._answers: list[Answer] = []
         # For each pair, what stands of each person's answers, the latest last.
         self._standing: dict[tuple[int, int], dict[str | None, int]] = {}
+        self._trials: list[Trial] = []
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -131,6 +129,7 @@ class AnswerLog:
             self._append(Answer(i, j, int(label), number, annotator, p_same))
 
     def _append(self, answer: Answer) -> None:
+        self._trials += self._tried(answer)
         self._answers.append(answer)
         pair = (answer.i, answer.j)
         by_person = self._standing.setdefault(pair, {})
@@ -138,6 +137,34 @@ class AnswerLog:
         if answer.label != UNSURE:
             by_person[answer.annotator] = len(self._answers) - 1
         self.closure.tell(*pair, self._label(pair))
+
+    def _tried(self, answer: Answer) -> list[Trial]:
+        """How an answer compares with what was known; a person's own is no trial."""
+        if answer.label == UNSURE:
+            return []
+        pair, place = (answer.i, answer.j), len(self._answers)
+        by_person = self._standing.get(pair, {})
+        if by_person:
+            others = [self._answers[k] for who, k in by_person.items()]
+            return [
+                Trial(
+                    place,
+                    (other.annotator, answer.annotator),
+                    other.label == answer.label,
+                )
+                for other in others
+                if answer.annotator not in by_person
+            ]
+        chain = self.closure.chain(*pair) if self.equivalence else []
+        if not chain:
+            return []
+        people = [self._latest(step).annotator for step in chain]
+        agrees = self.closure.relation(*pair) == answer.label
+        return [Trial(place, (*people, answer.annotator), agrees)]
+
+    def _latest(self, pair: tuple[int, int]) -> Answer:
+        """The answer in force on a pair that has one."""
+        return self._answers[list(self._standing[pair].values())[-1]]
 
     def _label(self, pair: tuple[int, int]) -> int:
         """What is taken for true of a pair: the latest answer that stands."""
@@ -152,6 +179,8 @@ class AnswerLog:
             answer = self._answers.pop()
             touched.add((answer.i, answer.j))
             self.closure.undo()
+        kept = len(self._answers)
+        self._trials = [each for each in self._trials if each.place < kept]
         for pair in touched:
             self._standing[pair] = {}
         for place, answer in enumerate(self._answers):
@@ -180,6 +209,7 @@ class AnswerLog:
         log = AnswerLog(self.closure.n_items, self.equivalence)
         log._answers, log.closure = list(self._answers), deepcopy(self.closure)
         log._standing = {pair: dict(by) for pair, by in self._standing.items()}
+        log._trials = list(self._trials)
         return log
 
     def history(self) -> list[dict[str, Any]]:
@@ -219,7 +249,14 @@ class AnswerLog:
 
     def flip_rates(self) -> dict[str | None, float]:
         """The estimated share of each annotator's answers that are wrong."""
-        return flip_rates(self.standing(), self.cycles())
+        standing = self.standing().values()
+        annotators = [answer.annotator for each in standing for answer in each]
+        return trials.flip_rates(self._trials, list(dict.fromkeys(annotators)))
+
+    @property
+    def n_upset(self) -> int:
+        """How many answers disagreed with what followed from others."""
+        return sum(not trial.agrees for trial in self._trials)
 
     def n_times(self, i: int, j: int) -> int:
         """How often a pair was answered."""
@@ -287,7 +324,7 @@ class AnswerLog:
         several people's answers about a pair the mean counts. An implied pair follows
         from two answers at least: the doubt about its items is in it twice.
         """
-        answered, rates = self.standing(), self._rates()
+        answered, rates = self.standing(), self.flip_rates()
         pairs = pair_array(answered)
         p_same = np.array([_mean_answer(each, rates) for each in answered.values()])
         if not self.equivalence:
@@ -303,13 +340,6 @@ class AnswerLog:
             np.repeat([1.0, share], [len(pairs), len(implied)]),
             np.repeat([False, True], [len(pairs), len(implied)]),
         )
-
-    def _rates(self) -> dict[str | None, float]:
-        """Flip rates; zero while nothing was said twice and nothing disagrees."""
-        rates = self.flip_rates()
-        if any(len(each) > 1 for each in self._standing.values()) or self.cycles():
-            return rates
-        return dict.fromkeys(rates, 0.0)
 
     def _doubts(self, rates: dict[str | None, float]) -> Array:
         """The mean flip rate of the answers in each item's component, (n_items,)."""
@@ -337,30 +367,3 @@ def _mean_answer(answers: list[Answer], rates: dict[str | None, float]) -> float
     """P(same) by what several people said of a pair."""
     said = [each.label * (0.5 - rates[each.annotator]) for each in answers]
     return 0.5 + float(np.mean(said))
-
-
-def flip_rates(
-    by_pair: dict[tuple[int, int], list[Answer]], cycles: Iterable[Cycle]
-) -> dict[str | None, float]:
-    """Estimate for each annotator the share of answers that are flipped.
-
-    Of two people who disagree on a pair one is wrong, so each answer counts as half a
-    flip; who changes his own answer has corrected it. Of a cycle of answers that
-    disagree at least one is wrong, so each counts as a share of a flip.
-    """
-    n_answers: dict[str | None, int] = defaultdict(int)
-    n_flips: dict[str | None, float] = defaultdict(float)
-    for answers in by_pair.values():
-        disagree = len({answer.label for answer in answers}) > 1
-        for answer in answers:
-            n_answers[answer.annotator] += 1
-            n_flips[answer.annotator] += 0.5 * disagree
-    for cycle in cycles:
-        for i, j, label in cycle:
-            to_blame = [each for each in by_pair[i, j] if each.label == label]
-            for answer in to_blame:
-                n_flips[answer.annotator] += 1 / len(cycle) / len(to_blame)
-    return {
-        who: min(n_flips[who] / (n_given + FIRM_AFTER), MAX_RATE)
-        for who, n_given in n_answers.items()
-    }

@@ -241,6 +241,29 @@ class Closure:
         joined = self._neighbours() if inside else {}
         return [_cycle(_shortest_path(joined, i, j)) for i, j in inside]
 
+    def chain(self, i: int, j: int) -> list[tuple[int, int]]:
+        """Answers that a pair without an answer of its own follows from, fewest first.
+
+        Empty where nothing follows.
+        """
+        relation = self.relation(i, j)
+        if relation == UNSURE or (min(i, j), max(i, j)) in self._answers:
+            return []
+        joined = self._neighbours()
+        if relation == SAME:
+            return _steps(_shortest_path(joined, i, j))
+        a, b = int(self._component[i]), int(self._component[j])
+        ways = []
+        for (one, other), label in self._answers.items():
+            ends = (int(self._component[one]), int(self._component[other]))
+            if label == DIFFERENT and ends in ((a, b), (b, a)):
+                near, far = (one, other) if ends == (a, b) else (other, one)
+                there, back = (
+                    _shortest_path(joined, *each) for each in ((i, near), (far, j))
+                )
+                ways.append([*_steps(there), (one, other), *_steps(back)])
+        return min(ways, key=len)
+
     def _reset(self) -> None:
         """Forget all that was derived from the history."""
         self._component = np.arange(self.n_items)
@@ -469,6 +492,12 @@ def _shortest_path(joined: dict[int, list[int]], start: int, end: int) -> list[i
     while path[-1] != start:
         path.append(came_from[path[-1]])
     return path[::-1]
+
+
+def _steps(path: list[int]) -> list[tuple[int, int]]:
+    """The answers along a path of items."""
+    pairs = zip(path[:-1], path[1:], strict=True)
+    return [(min(pair), max(pair)) for pair in pairs]
 
 
 def _cycle(path: list[int]) -> Contradiction:

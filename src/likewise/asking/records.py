@@ -13,6 +13,9 @@ Pairs = NDArray[np.intp]
 
 # Answers of a person from which on they may be said to look random.
 ENOUGH_ANSWERS = 40
+# Answers asked at random are few. Their evidence cannot tell a deviation of the slope's
+# logarithm of .25 from .75, and the smaller one follows chance less (docs/math.md).
+RANDOM_SLOPE_DEVIATION = 0.25
 # Nats that a correction gains by chance, having one number more than a bare share.
 BY_CHANCE = 1.0
 
@@ -25,6 +28,8 @@ class Record:
     said: Array  # (n_answers,): P(same) by the answers before
     labels: NDArray[np.int8]  # (n_answers,): +1 or -1
     annotators: list[str | None]
+    # (n_answers,): whether it was asked at random, and not for what was believed.
+    is_random: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.said)
@@ -35,8 +40,13 @@ class Record:
         return (self.labels > 0).astype(float)
 
     def calibration(self) -> Calibration:
-        """What the answers make of the predictions."""
+        """What the answers make of the predictions, of pairs like those asked."""
         return learn_calibration(self.said, self.is_same)
+
+    def random_calibration(self) -> Calibration:
+        """What the answers asked at random make of the predictions, of any pair."""
+        said, is_same = self.said[self.is_random], self.is_same[self.is_random]
+        return learn_calibration(said, is_same, RANDOM_SLOPE_DEVIATION)
 
 
 def random_annotators(record: Record) -> list[str | None]:

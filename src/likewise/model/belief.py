@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.model import equations, matrix
+from likewise.model.calibration import Calibration
 from likewise.model.posterior import MetricPosterior, Moments
 
 Array = NDArray[np.float64]
@@ -36,10 +37,15 @@ class Belief:
 
     members: tuple[Member, ...]  # heaviest first
     pairs: Pairs | None = None  # of the features it will be asked about, if known
+    calibration: Calibration = Calibration()  # what came true makes of P(same)
 
     def knowing(self, pairs: Pairs) -> Self:
         """The same belief, for features of these pairs of known items."""
         return replace(self, pairs=pairs)
+
+    def corrected(self, calibration: Calibration) -> Self:
+        """The same belief, its P(same) corrected by what came true."""
+        return replace(self, calibration=calibration)
 
     @property
     def weights(self) -> Array:
@@ -72,7 +78,8 @@ class Belief:
 
     def probability_same(self, features: Array, pairs: Pairs | None = None) -> Array:
         """P(same) of each pair, doubt about members and metric included."""
-        return self._mix(matrix.predictive_probability(*self.latent(features, pairs)))
+        p_same = self._mix(matrix.predictive_probability(*self.latent(features, pairs)))
+        return self.calibration.correct(p_same)
 
     def mean_probability(self, features: Array, pairs: Pairs | None = None) -> Array:
         """P(same) of each pair by the members' mean metrics: (13)."""

@@ -49,14 +49,16 @@ class Calibration:
         return [Calibration(float(a), float(np.exp(b))) for a, b in draws]
 
 
-def learn_calibration(said: Array, is_same: Array) -> Calibration:
+def learn_calibration(
+    said: Array, is_same: Array, slope_deviation: float = SLOPE_DEVIATION
+) -> Calibration:
     """The correction that predictions, made before the answers came, ask for.
 
     The most probable one under Gaussian priors, by Newton's method, and the curvature
     there.
     """
     logits = matrix.logit(np.clip(said, SUREST, 1 - SUREST))
-    deviations = np.array([SHIFT_DEVIATION, SLOPE_DEVIATION])
+    deviations = np.array([SHIFT_DEVIATION, slope_deviation])
     place = np.zeros(2)
     for _ in range(MAX_STEPS):
         slope, curvature = _calibration_slope(place, logits, is_same, deviations)

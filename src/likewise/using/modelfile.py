@@ -8,7 +8,7 @@ that it asks for.
 import hashlib
 import json
 import os
-from dataclasses import fields
+from dataclasses import asdict, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from likewise.errors import MissingExtraError, StoreError
 from likewise.model.basis import BASES, Basis
 from likewise.model.belief import Belief, Member
+from likewise.model.calibration import Calibration
 from likewise.model.posterior import (
     EntryPosterior,
     MetricPosterior,
@@ -130,6 +131,7 @@ def _taken_apart(saved: SavedMetric) -> tuple[dict[str, Any], Arrays]:
         "learned": saved.learned,
         "basis": saved.basis.kind,
         "members": members,
+        "calibration": asdict(saved.belief.calibration),
         # The order in memory decides how sums are rounded: it is kept.
         "by_column": [name for name, array in arrays.items() if _is_by_column(array)],
     }
@@ -276,11 +278,12 @@ def _put_together(header: dict[str, Any], arrays: Arrays) -> SavedMetric:
     _check_shape("evidence", arrays["evidence"], (len(arrays["evidence"]),))
     if header["basis"] not in BASES:
         raise ValueError(f"its basis is {header['basis']!r:.20}")
+    belief = _belief(header["members"], arrays, k, header["basis"] == "full")
     return SavedMetric(
         _plain(header["settings"]),
         _plain(header["learned"]),
         Basis(header["basis"], arrays["basis.centre"], directions),
-        _belief(header["members"], arrays, k, header["basis"] == "full"),
+        belief.corrected(_calibration(_plain(header["calibration"]))),
         components,
         arrays["evidence"],
     )
@@ -305,6 +308,15 @@ def _belief(members: Any, arrays: Arrays, k: int, is_whole: bool) -> Belief:
     if (weights < 0).any() or abs(weights.sum() - 1) > 1e-6:
         raise ValueError("the weights of its members do not add up to 1")
     return Belief(tuple(made))
+
+
+def _calibration(about: dict[str, Any]) -> Calibration:
+    (a, b), (c, d) = about["covariance"]
+    slope = _number(about["slope"])
+    if slope <= 0:
+        raise ValueError(f"its calibration has the slope {slope}")
+    covariance = ((_number(a), _number(b)), (_number(c), _number(d)))
+    return Calibration(_number(about["shift"]), slope, covariance)
 
 
 def _posterior(about: dict[str, Any], arrays: Arrays, k: int) -> MetricPosterior:

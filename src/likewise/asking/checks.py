@@ -1,0 +1,25 @@
+"""Pairs set aside to judge by: asked at random, never for what is believed of them.
+
+Which pairs these are follows from the seed alone, so nobody has to remember it, and
+what comes true of them is what would come true of any pair.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The share of all pairs that is set aside: more than anybody will answer, and few
+# enough that no question worth asking is missed for long.
+SET_ASIDE = 0.05
+
+
+def is_set_aside(pairs: NDArray[np.intp], seed: int) -> NDArray[np.bool_]:
+    """Whether each pair is one to judge by, however many further items there are."""
+    low, high = np.sort(pairs, axis=1).astype(np.uint64).T
+    start = seed * 0x9E3779B97F4A7C15 % 2**64
+    mixed = high * (high - np.uint64(1)) // np.uint64(2) + low + np.uint64(start)
+    # Bits shifted and multiplied (the finish of splitmix64): pairs of one item, whose
+    # numbers are neighbours, come out as far apart as any two.
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return np.asarray(mixed < np.uint64(SET_ASIDE * 2**64))

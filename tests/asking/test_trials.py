@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import quad
+
+from likewise.asking.trials import CARELESS, COIN, SLIPS, Trial, flip_rates
+
+
+def tried(rng, rates, n_trials):
+    """Trials of three or four answers by people who err at these rates."""
+    found = []
+    for place in range(n_trials):
+        people = rng.randint(len(rates), size=rng.randint(3, 5))
+        n_wrong = sum(rng.uniform() < rates[who] for who in people)
+        names = tuple("abc"[who] for who in people)
+        found.append(Trial(place, names, n_wrong % 2 == 0))
+    return found
+
+
+def test_who_never_disagrees_never_errs():
+    """Nothing speaks of slips: nobody is believed less."""
+    trials = [Trial(place, ("a", "a", "b"), True) for place in range(5)]
+
+    assert flip_rates(trials, ["a", "b", "c"]) == {"a": 0.0, "b": 0.0, "c": 0.0}
+
+
+def test_one_persons_rate_is_the_mean_of_the_posterior():
+    """Against an integral: five trials of three answers, two of which disagree."""
+
+    def likelihood(rate):
+        agrees = (1 + (1 - 2 * rate) ** 3) / 2
+        return agrees**3 * (1 - agrees) ** 2
+
+    def density(rate):
+        n_right = 1 / SLIPS - 1
+        careful = n_right * (1 - rate) ** (n_right - 1)
+        return ((1 - CARELESS) * careful + CARELESS * 2) * (1 - COIN)
+
+    coin = COIN * likelihood(0.5)
+    whole = quad(lambda rate: likelihood(rate) * density(rate), 0, 0.5)[0] + coin
+    mean = quad(lambda rate: rate * likelihood(rate) * density(rate), 0, 0.5)[0]
+    trials = [Trial(place, ("a",) * 3, place > 1) for place in range(5)]
+
+    found = flip_rates(trials, ["a"])["a"]
+
+    assert_allclose(found, (mean + 0.5 * coin) / whole, rtol=0.03)
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.1])
+def test_the_rate_of_one_person_is_found(rate, rng):
+    """Forty trials tell it to within a twentieth, in the mean of thirty runs."""
+    found = [flip_rates(tried(rng, [rate], 40), ["a"])["a"] for _ in range(30)]
+
+    assert abs(np.mean(found) - rate) < 0.05
+
+
+def test_who_tosses_a_coin_is_found_among_three(rng):
+    """The other two are still believed."""
+    runs = [
+        flip_rates(tried(rng, [0.0, 0.0, 0.5], 40), ["a", "b", "c"]) for _ in range(10)
+    ]
+
+    assert np.mean([rates["c"] for rates in runs]) > 0.3
+    assert np.mean([max(rates["a"], rates["b"]) for rates in runs]) < 0.06
