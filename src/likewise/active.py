@@ -190,11 +190,11 @@ class ActiveMetric:
             if self._candidates is None or len(again) == n_pairs:
                 return again
         excluded = np.r_[excluded, self._numbers(again)]
-        audits = self._audits(n_pairs - len(again), excluded, rng)
+        audits = self._audits(n_pairs, excluded, rng)[: n_pairs - len(again)]
         again = np.concatenate([again, audits])
         excluded = np.r_[excluded, self._numbers(audits)]
         forest = Forest(self._log.closure)
-        n_checks = self._n_checks(n_pairs - len(again))
+        n_checks = min(self._n_checks(n_pairs), n_pairs - len(again))
         checks = self._checks(n_checks, excluded, forest, rng)
         excluded = np.r_[excluded, self._numbers(checks)]
         n_best = n_pairs - len(again) - len(checks)
@@ -451,7 +451,7 @@ class ActiveMetric:
             return none
         share = self._check_share / 2 * min(1 + self._log.n_upset, 4)
         asked = len(self._log) + AUDIT_TURN / share
-        n_audits = min(int(share * (asked + n_pairs)) - int(share * asked), n_pairs)
+        n_audits = int(share * (asked + n_pairs)) - int(share * asked)
         if n_audits == 0:
             return none
         implied = self._log.closure.implied_pairs(search.SHORTLIST, rng)[0]
