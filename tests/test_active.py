@@ -493,22 +493,6 @@ def test_the_estimate_of_neighbours_covers_the_truth(blobs):
     assert estimate.low <= np.mean(y[far.argmin(axis=1)] == y) <= estimate.high
 
 
-def test_one_question_in_ten_is_drawn_at_random(blobs):
-    """Counted over all answers, and none where that is not wanted."""
-    X, y = blobs
-    learner = ActiveMetric(X, random_state=0)
-    plain = ActiveMetric(X, random_state=0, check_share=0.0)
-    firsts = [learner.ask(9), plain.ask(9)]
-    assert_array_equal(*firsts)
-    for each in (learner, plain):
-        each.tell(firsts[0], answers(y, firsts[0]))
-
-    tenth = learner.ask(1)
-
-    assert not np.array_equal(tenth, plain.ask(1))
-    assert_array_equal(learner.ask(3)[:2], plain.ask(3)[:2])
-
-
 @pytest.mark.parametrize("share", [-0.1, 1.5, True])
 def test_a_share_of_checks_is_a_share(share):
     """Named, with what it must be."""
@@ -726,6 +710,8 @@ def test_one_question_in_ten_is_drawn_from_what_is_set_aside(rng):
     assert is_set_aside(drawn, learner._seed).all()
     again = ActiveMetric.replay(X, learner.history(), random_state=0)
     assert_array_equal(again.record().is_random, record.is_random)
+    without = ActiveMetric.replay(X, learner.history(), random_state=0, check_share=0.0)
+    assert not without.record().is_random.any()
 
 
 def test_what_is_set_aside_is_a_twentieth_of_every_item(rng):

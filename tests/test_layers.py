@@ -49,8 +49,7 @@ MAY_IMPORT = {
     "model.posterior": FORMULAS | {"model.priors"},
     "model.belief": FORMULAS | {"model.posterior", "model.calibration"},
     "model.solvers": FORMULAS | {"model.priors", "model.posterior", "errors"},
-    "model.fitting": (MODEL - {"model.drawing"})
-    | {"errors", "threads"},
+    "model.fitting": (MODEL - {"model.drawing"}) | {"errors", "threads"},
     "model.drawing": {"model.classes", "model.priors", "model.fitting", "pairs"},
     "model.calibration": {"errors", "pairs", "model.matrix"},
     "asking.checks": set(),

@@ -455,7 +455,8 @@ class ActiveMetric:
         if n_audits == 0:
             return none
         implied = self._log.closure.implied_pairs(search.SHORTLIST, rng)[0]
-        implied = implied[~np.isin(self._numbers(implied), excluded)]
+        taken = np.isin(self._numbers(implied), excluded) | self._is_random(implied)
+        implied = implied[~taken]
         return implied[rng.permutation(len(implied))[:n_audits]]
 
     def _checks(
