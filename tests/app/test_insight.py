@@ -10,6 +10,7 @@ from likewise.app.insight import Insight, cohen_kappa, neighbourhoods, plane
 from likewise.app.project import Project
 from likewise.app.store import Store
 from likewise.app.writer import Writer
+from tests.app.conftest import make_project
 from tests.app.test_project import run, say
 
 
@@ -223,3 +224,21 @@ def test_near_items_stay_near_on_the_map(rng):
 def test_items_that_are_all_equal_have_a_map(rng):
     """One point, no warning."""
     assert_allclose(neighbourhoods(np.ones((20, 3)), None, rng), 0)
+
+
+@pytest.mark.parametrize("is_random", [True, False])
+def test_answers_of_a_coin_are_said_to_look_random(tmp_path, rng, is_random):
+    """Where groups are asked for too: no stop then, and the person is named."""
+    path = make_project(tmp_path / "coin.likewise", acquisition="groups")
+    with Project.open(path) as project:
+        for _ in range(42):
+            coin = ("same", "different")[rng.randint(2)]
+            say(project, word=coin if is_random else None)
+
+        progress = Insight(project).progress()
+
+    assert progress.looks_random == (["ada"] if is_random else [])
+    assert not (is_random and progress.stop)
+    assert [figure.words for figure in progress.figures] == [
+        "of items are in their right group"
+    ]

@@ -123,7 +123,7 @@ class Insight:
     def progress(self) -> Progress:
         """Where the project stands, with what is known without waiting."""
         labels = [answer.label for answer in self.project.current_answers()]
-        verdict = self._verdict()
+        verdict, looks_random = self._verdict()
         words = (
             "The first estimate is on its way." if verdict is None else _say(verdict)
         )
@@ -136,9 +136,9 @@ class Insight:
             len(self.contradictions()),
             self.project.purpose,
             [] if verdict is None else _figures(verdict),
-            verdict is not None and verdict.stop,
+            verdict is not None and verdict.stop and not looks_random,
             words,
-            [] if verdict is None else _random(verdict),
+            looks_random,
         )
 
     def curve(self) -> list[Estimate]:
@@ -162,19 +162,20 @@ class Insight:
             verdict.figure.high,
             int(learner.answers_saved()),
         )
+        looks_random = [str(who) for who in learner.record().random_annotators()]
         with self._lock:
-            self._kept["verdict"] = (state, verdict)
+            self._kept["verdict"] = (state, (verdict, looks_random))
         if self.project.state == state and not self.project.is_read_only:
             self.project.add_estimate(estimate)
         return estimate
 
-    def _verdict(self) -> Any:
-        """The latest verdict; None while the first is being made."""
+    def _verdict(self) -> tuple[Any, list[str]]:
+        """The latest verdict, and whose answers look random; None before the first."""
         if self._thread is None:
             self.estimate()
         with self._lock:
             kept = self._kept.get("verdict")
-        return None if kept is None else kept[1]
+        return (None, []) if kept is None else kept[1]
 
     def _follow(self) -> None:
         """Draw the curve in the background, always for the latest answers."""
@@ -429,8 +430,3 @@ def _figures(verdict: Any) -> list[Figure]:
         for name, words in known.items()
         if hasattr(verdict, name)
     ]
-
-
-def _random(verdict: Any) -> list[str]:
-    """Whose answers look random."""
-    return [str(who) for who in getattr(verdict, "random_annotators", [])]

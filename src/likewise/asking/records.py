@@ -34,6 +34,10 @@ class Record:
     def __len__(self) -> int:
         return len(self.said)
 
+    def random_annotators(self) -> list[str | None]:
+        """Whose answers look random: see the function of this name."""
+        return random_annotators(self)
+
     @property
     def is_same(self) -> Array:
         """1 for answers "same", 0 for "different"."""

@@ -12,12 +12,10 @@ from likewise.app.web.desk import AnswerView, Desk, view_answer
 
 router = APIRouter(prefix="/api", responses=ERRORS)
 
-# Items of a group that one request may speak of.
-MAX_ITEMS = 200
-Items = Annotated[
-    list[Annotated[int, Field(ge=0, lt=2**53)]],
-    Field(min_length=1, max_length=MAX_ITEMS),
-]
+# Items that one request may speak of, and items that may stand for a group: each is
+# told against each.
+MAX_ITEMS, MAX_OTHERS = 200, 10
+Item = Annotated[int, Field(ge=0, lt=2**53)]
 
 
 class GroupView(BaseModel):
@@ -50,8 +48,8 @@ class GroupNameRequest(BaseModel):
 class GroupAnswerRequest(BaseModel):
     """What someone says of items and those that stand for a group."""
 
-    items: Items
-    others: Items
+    items: list[Item] = Field(min_length=1, max_length=MAX_ITEMS)
+    others: list[Item] = Field(min_length=1, max_length=MAX_OTHERS)
     answer: Literal["same", "different"]
 
 
