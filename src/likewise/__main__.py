@@ -24,7 +24,7 @@ COMMANDS = {
     "demo": (
         "likewise.experiments.demo",
         "bench",
-        "The active loop on digits, against random asking.",
+        "Sort digits by asking, against random questions.",
     ),
     "reproduce": (
         "likewise.experiments.reproduce",
