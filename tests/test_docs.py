@@ -83,6 +83,19 @@ def test_functions_named_in_the_mathematics_exist():
         assert callable(getattr(equations, name)), name
 
 
+def test_the_code_about_search_runs():
+    """Ten lines from items to what is nearest, most of it of the same class."""
+    text = (ROOT / "docs" / "search.md").read_text()
+    block = re.search(r"```python\n(.*?)```", text, re.S)
+
+    names = {}
+    exec(compile(block[1], "search.md", "exec"), names)
+
+    found, y = names["found"], names["y"]
+    assert found.confidence.shape == (2, 5)
+    assert (y[found.rows] == y[[12, 40]][:, None]).mean() >= 0.8
+
+
 def test_the_code_about_features_runs():
     """Any callable is an embedding, as the document says."""
     text = (ROOT / "docs" / "pictures.md").read_text()

@@ -106,12 +106,12 @@ def test_confidence_is_the_share_of_drawn_metrics(blobs, rng):
 
     found = search.query([7], k=5, n_draws=4000)
 
-    near = search.query([7], k=32, n_draws=0).rows[0]
+    near = search.query([7], k=59, n_draws=0).rows[0]
     Z = metric.basis_.project(X)
     draws = metric.posterior_.sample(4000, rng)[:, 1:]
-    squared = draws @ matrix.matrix_features(Z[7] - Z[near]).T  # (n_draws, 32)
+    squared = draws @ matrix.matrix_features(Z[7] - Z[near]).T  # (n_draws, 59)
     top = np.argsort(squared, axis=1)[:, :5]
-    share = np.bincount(top.ravel(), minlength=32)[:5] / 4000
+    share = np.bincount(top.ravel(), minlength=59)[:5] / 4000
     assert_allclose(found.confidence[0], share, atol=0.05)
     assert 0.2 < share.min() < 0.9
 

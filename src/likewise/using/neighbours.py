@@ -24,8 +24,10 @@ Pairs = NDArray[np.intp]
 
 # Up to so many items a search looks at each of them.
 EXACT = 50_000
-# Items that are ranked anew under every draw: so many times k, and at least so many.
-REACH, FEWEST = 4, 32
+# Items that are ranked anew under every draw, as multiples of k: 16, where that is at
+# most MOST items, else 4. Where the metric is in doubt, many of the true k nearest lie
+# beyond 4 k by the mean metric, and a confidence among so few is too high.
+NARROW, WIDE, FEWEST, MOST = 4, 16, 64, 320
 # Draws from the belief: a confidence then has a deviation of .035 at most.
 N_DRAWS = 200
 # How widely usearch looks around; docs/search.md has the recall that it gives.
@@ -142,7 +144,7 @@ class Neighbours:
         k, n_draws = _check_count("k", k, 1), _check_count("n_draws", n_draws, 0)
         queries, rows = self._check_queries(items)
         most = len(self) if rows is None else len(self) - 1
-        k, n_near = min(k, most), min(max(REACH * k, FEWEST), most)
+        k, n_near = min(k, most), min(_reach(k), most)
         near = np.empty((len(queries.mapped), n_near), dtype=np.intp)
         squared = np.empty(near.shape)
         p_same = np.empty((len(near), k))
@@ -338,6 +340,11 @@ def usearch_index(mapped: Array) -> Any:
     )
     index.add(np.arange(len(mapped)), mapped.astype(np.float32))
     return index
+
+
+def _reach(k: int) -> int:
+    """How many items are ranked anew, to see which are among the k nearest."""
+    return max(NARROW * k, min(WIDE * k, MOST), FEWEST)
 
 
 def _beyond(belief: Belief) -> int:
