@@ -4,7 +4,7 @@ import hashlib
 import json
 import pickle
 import struct
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import joblib
 import numpy as np
@@ -16,11 +16,14 @@ import likewise
 from likewise import (
     ActiveMetric,
     BayesianMetric,
+    Belief,
     MetricPosterior,
     Neighbours,
     StoreError,
 )
-from likewise.model.priors import MatrixPrior
+from likewise.model.belief import Member
+from likewise.model.posterior import EntryPosterior
+from likewise.model.priors import MatrixPrior, with_free_directions
 from likewise.using import modelfile
 
 KINDS = {
@@ -96,6 +99,32 @@ def test_many_pairs_come_back_bit_equal(blobs, tmp_path):
     kinds = {type(member.posterior).__name__ for member in again.posterior_.members}
     assert kinds == {"EntryPosterior"}
     assert_same(metric, again, X)
+
+
+def test_a_matrix_that_is_free_in_part_comes_back(metric, blobs, tmp_path):
+    """By pairs or by parameters: the directions that it is free in are kept."""
+    X, members = blobs[0], metric.posterior_.members
+    prior = with_free_directions(members[0].posterior.prior, np.eye(5), 2)
+    by_pairs = replace(members[0].posterior, prior=prior)
+    variance = np.diag(prior.parameter_variance)
+    by_entries = EntryPosterior(prior, prior.parameter_mean, variance)
+    made = [Member("a", 0.75, by_pairs), Member("b", 0.25, by_entries)]
+    metric.posterior_ = Belief(tuple(made))
+    metric.members_ = {"a": 0.75, "b": 0.25}
+
+    metric.save(tmp_path / "it.metric")
+
+    assert_same(metric, likewise.load(tmp_path / "it.metric"), X)
+
+
+def test_all_that_a_fit_to_classes_leaves_comes_back(blobs, tmp_path):
+    """Every attribute of it."""
+    X, y = blobs
+    metric = BayesianMetric(random_state=0).fit(X[::6], y[::6])
+
+    metric.save(tmp_path / "it.metric")
+
+    assert_same(metric, likewise.load(tmp_path / "it.metric"), X)
 
 
 def test_names_and_chance_come_back(blobs, tmp_path):
@@ -179,7 +208,7 @@ def test_every_part_of_a_posterior_is_kept():
     """A field that is added to one must be added to the file."""
     for made, shapes in modelfile.POSTERIORS.values():
         assert {field.name for field in fields(made)} - {"prior"} == set(shapes)
-    kept = {*modelfile.PRIOR, *modelfile.PRIOR_NUMBERS}
+    kept = {*modelfile.PRIOR, *modelfile.PRIOR_NUMBERS, modelfile.FREE}
     assert {field.name for field in fields(MatrixPrior)} == kept
     assert {made for made, _ in modelfile.POSTERIORS.values()} <= leaves(
         MetricPosterior

@@ -174,6 +174,31 @@ def test_usearch_finds_what_is_nearest(learner, blobs):
     assert_allclose(found.p_same, exact.p_same)
 
 
+def test_single_precision_finds_the_same(learner, blobs):
+    """Items in it are the same items: known, and measured in double."""
+    X = blobs[0].astype(np.float32)
+    learner = ActiveMetric.replay(X, learner.history(), random_state=0)
+
+    found = Neighbours(learner.metric_, X).query([3], k=5)
+
+    exact = learner.neighbours().query([3], k=5)
+    assert_array_equal(found.rows, exact.rows)
+    assert_array_equal(found.distances, exact.distances)
+    expected = learner.pair_probability(with_each(3, found.rows[0]))
+    assert_allclose(found.p_same[0], expected)
+
+
+def test_items_that_came_later_are_found(learner, rng):
+    """Those asked about stay known, by their numbers."""
+    learner.add_items(rng.normal(size=(5, 5)))
+
+    found = learner.neighbours().query([0, 62], k=64)
+
+    for item, rows, p_same in zip([0, 62], found.rows, found.p_same, strict=True):
+        assert sorted([item, *rows]) == list(range(65))
+        assert_allclose(p_same, learner.pair_probability(with_each(item, rows)))
+
+
 def test_no_draws_no_confidence(metric, rng):
     """NaN, not a number that was not computed."""
     found = Neighbours(metric, rng.normal(size=(9, 5))).query([0], k=2, n_draws=0)

@@ -37,7 +37,8 @@ MAX_HEADER, MAX_FILE = 2**24, 2**32  # bytes
 MAX_ITEMS = 10**8
 
 # The arrays of each kind of posterior and their shapes, a letter an axis: d features,
-# k basis vectors, w weights and a threshold, e parameters of a whole matrix, p pairs.
+# k basis vectors, f of them free, w weights and a threshold, e parameters of a whole
+# matrix, p pairs.
 POSTERIORS: dict[str, tuple[type[MetricPosterior], dict[str, str]]] = {
     "weights": (WeightPosterior, {"mean": "w", "covariance": "ww"}),
     "entries": (
@@ -57,6 +58,7 @@ POSTERIORS: dict[str, tuple[type[MetricPosterior], dict[str, str]]] = {
     ),
 }
 PRIOR = {"frame": "kk", "centre": "k"}
+FREE = "free_directions"  # (k, f), of a prior that is not free everywhere
 PRIOR_NUMBERS = ("offset", "precision", "scale", "item_noise")
 # Lower triangular, so that half of it need not be kept.
 TRIANGLE = "inverse_root"
@@ -149,6 +151,8 @@ def _member_apart(member: Member) -> tuple[dict[str, Any], Arrays]:
     if prior is not None:
         about["prior"] = {name: float(getattr(prior, name)) for name in PRIOR_NUMBERS}
         arrays |= {f"prior.{name}": getattr(prior, name) for name in PRIOR}
+        if prior.free_directions is not None:
+            arrays[f"prior.{FREE}"] = prior.free_directions
     return about, arrays
 
 
@@ -321,7 +325,8 @@ def _calibration(about: dict[str, Any]) -> Calibration:
 
 def _posterior(about: dict[str, Any], arrays: Arrays, k: int) -> MetricPosterior:
     made, shapes = POSTERIORS[about["kind"]]
-    sizes = {"2": 2, "k": k, "w": 1 + k, "e": 2 + k * (k + 1) // 2}
+    f = arrays[f"prior.{FREE}"].size // k if f"prior.{FREE}" in arrays else k
+    sizes = {"2": 2, "k": k, "f": f, "w": 1 + k, "e": 2 + f * (f + 1) // 2}
     if "alpha" in shapes:
         sizes["p"] = arrays["alpha"].size
         arrays[TRIANGLE] = _unpacked(arrays[TRIANGLE], sizes["p"])
@@ -340,6 +345,8 @@ def _prior(about: dict[str, Any], arrays: Arrays, sizes: dict[str, int]) -> Matr
         name: _fitting(name, arrays[f"prior.{name}"], letters, sizes)
         for name, letters in PRIOR.items()
     }
+    if f"prior.{FREE}" in arrays:
+        parts[FREE] = _fitting(FREE, arrays[f"prior.{FREE}"], "kf", sizes)
     parts |= {name: _number(about[name]) for name in PRIOR_NUMBERS}
     return MatrixPrior(**parts)
 

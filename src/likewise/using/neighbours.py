@@ -45,8 +45,8 @@ class Metric(Protocol):
     posterior_: Belief
     fingerprint_: str
 
-    def transform(self, X: ArrayLike) -> Array:
-        """Map items to where Euclidean distance is the learned metric."""
+    def check_items(self, X: ArrayLike) -> Array:
+        """Return items as numbers, or say what is wrong with them."""
 
 
 class Found(NamedTuple):
@@ -115,15 +115,15 @@ class Neighbours:
         self._metric, self._belief = metric, metric.posterior_
         chance = metric.random_state if random_state is None else random_state
         self._seed = int(check_random_state(chance).randint(2**31 - 1))
-        mapped = metric.transform(X)  # checks X, too
+        self._root = self._belief.root()
+        X = metric.check_items(X)
         is_known = fingerprint(X) == metric.fingerprint_
-        first = 0 if is_known else _beyond(self._belief)
-        self._items = self._place(X, mapped, first)
+        self._items = self._place(X, 0 if is_known else _beyond(self._belief))
         self._asked, self._moved = self._items_asked(is_known)
-        is_large = len(mapped) > EXACT
+        is_large = len(X) > EXACT
         self._index: Any = None
         if index == "usearch" or (index == "auto" and is_large):
-            self._index = usearch_index(mapped)
+            self._index = usearch_index(self._items.mapped)
 
     def __len__(self) -> int:
         """How many items there are to search among."""
@@ -161,16 +161,17 @@ class Neighbours:
 
     # Where items lie
 
-    def _place(self, X: ArrayLike, mapped: Array, first: int) -> Places:
-        coordinates = self._metric.basis_.project(np.asarray(X, dtype=float))
-        numbers = np.arange(first, first + len(mapped), dtype=np.intp)
-        return Places(mapped, coordinates, numbers)
+    def _place(self, X: Array, first: int) -> Places:
+        coordinates = self._metric.basis_.project(X)
+        numbers = np.arange(first, first + len(X), dtype=np.intp)
+        return Places(coordinates @ self._root.T, coordinates, numbers)
 
     def _items_asked(self, is_known: bool) -> tuple[Rows, Array]:
         """Rows of the items that answers moved, and how far: g of docs/math.md."""
-        moved = np.zeros_like(self._items.coordinates)
+        n_items, n_basis = self._items.coordinates.shape
+        moved = np.zeros((n_items if is_known else 0, n_basis))
         for member in self._belief.members if is_known else ():
-            off = member.posterior.moved_items(len(moved))
+            off = member.posterior.moved_items(n_items)
             if off is not None:
                 moved += member.weight * off
         asked = np.flatnonzero(moved.any(axis=1))
@@ -188,7 +189,7 @@ class Neighbours:
                 f"(n, n_features). Got {given.dtype} of shape {given.shape}."
             )
         first = int(self._items.numbers[-1]) + 1
-        return self._place(items, self._metric.transform(items), first), None
+        return self._place(self._metric.check_items(items), first), None
 
     def _blocks(self, n_queries: int, n_near: int) -> Iterator[slice]:
         """Blocks of queries: memory does not follow their number."""
