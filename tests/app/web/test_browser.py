@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from likewise.app.insight import Insight
 from likewise.app.project import Project
 from likewise.app.writer import Writer
 from tests.app.conftest import Server, make_project, word_for
@@ -342,6 +343,29 @@ def test_a_phone_fits_and_takes_touches(server, visit):
     expect(page.locator("[data-question]")).not_to_have_attribute(
         "data-question", before
     )
+
+
+def test_one_contradiction_breaks_no_layout(tmp_path, visit, serve):
+    """It is said above the figures; at phone width nothing sticks out."""
+    path = make_project(tmp_path / "clash.likewise")
+    with Project.open(path) as project:
+        for told_pair in ((0, 1, 1), (1, 2, 1), (0, 2, -1)):
+            project.tell([told_pair], "ada")
+        Insight(project).estimate()  # a point of the curve
+    server = serve(path)
+
+    wide = visit(server, viewport={"width": 1000, "height": 800})
+    alert = wide.get_by_role("link", name="1 contradiction to settle").bounding_box()
+    curve = wide.locator(".curve").bounding_box()
+    counts = wide.locator(".counts").bounding_box()
+    assert alert["y"] + alert["height"] < min(curve["y"], counts["y"])
+    assert curve["x"] > counts["x"] + counts["width"]
+    phone = visit(server, viewport={"width": 360, "height": 740}, is_mobile=True)
+    for address in ("/", "/contradictions", "/history", "/groups", "/results"):
+        phone.goto(server.base + address)
+        width = phone.evaluate("document.documentElement.scrollWidth")
+        assert width <= 360, address
+    assert phone.locator(".answers kbd:visible").count() == 0
 
 
 def test_dark_mode_is_dark_and_both_have_contrast(server, visit):
