@@ -9,7 +9,7 @@ from PIL import Image
 
 import likewise
 from likewise.app.project import Project
-from tests.app.conftest import class_of, make_project, word_for
+from tests.app.conftest import make_project, word_for
 from tests.app.test_cli import run, told
 from tests.app.test_items import tone
 
@@ -40,8 +40,6 @@ def test_search_finds_what_the_learner_finds(answered):
         ("distance", "p_same", "confidence"), found[1:], strict=True
     ):
         assert_allclose([one[key] for one in said["found"]], column[0])
-    same = [class_of(name) == class_of("item 5") for name in names]
-    assert sum(same) >= 4
 
 
 def test_search_for_people(answered):
