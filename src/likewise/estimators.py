@@ -101,6 +101,9 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         log density of the prior's settings that were chosen.
     n_iter_ : int
         Its sweeps.
+    n_free_ : int
+        Directions in which the matrix could differ from the prior's: all of the basis,
+        but 40 where both the pairs and the entries of the matrix are more than 1,500.
     fingerprint_ : str
         sha256 of the items whose rows the labelled pairs point into.
 
@@ -330,6 +333,14 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    @property
+    def n_free_(self) -> int:
+        """Directions in which the matrix was free to differ from its prior."""
+        check_is_fitted(self, "posterior_")
+        posterior = self.posterior_.members[0].posterior
+        prior = getattr(posterior, "prior", None)
+        return int(self.basis_.directions.shape[1] if prior is None else prior.n_free)
 
     @property
     def _n_features_out(self) -> int:

@@ -735,6 +735,32 @@ def test_weights_are_those_of_the_evidence(frames, blobs, rng):
         assert one.posterior is member.posterior
 
 
+def test_very_many_pairs_are_fitted_by_the_member_that_few_speak_for(
+    frames, blobs, rng, monkeypatch
+):
+    """Held to some directions, P(same) hardly moves from what all members say."""
+    told = told_by(blobs[1], rng, 900)
+    whole = fit(frames, told._replace(weights=np.ones(900)), Rules())
+    monkeypatch.setattr(fitting, "MAX_PLACED", 300)
+    monkeypatch.setattr(fitting, "MAX_SIDE", 8)
+    monkeypatch.setattr(fitting, "N_FREE", 3)
+    monkeypatch.setattr(fitting, "COSTLY", 1e3)
+    monkeypatch.setattr(fitting, "N_FIRST", 200)
+
+    limited = fit(frames, told, Rules())
+
+    ((_, member),) = limited.members.items()
+    assert isinstance(member.posterior, EntryPosterior)
+    assert member.prior.n_free == 3
+    assert member.prior.item_noise == 0
+    Z = frames.coordinates
+    every = np.column_stack(np.triu_indices(len(Z), 1))
+    gaps = Z[every[:, 0]] - Z[every[:, 1]]
+    said = [each.belief.probability_same(gaps) for each in (whole, limited)]
+    assert abs(said[0].mean() - said[1].mean()) < 0.02
+    assert np.corrcoef(*said)[0, 1] > 0.97
+
+
 def test_members_without_weight_are_dropped(frames, blobs, rng):
     """Each has less than a hundredth of the best one's, had it been looked at."""
     told = told_by(blobs[1], rng, 150)

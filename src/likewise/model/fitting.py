@@ -27,6 +27,7 @@ from likewise.model.priors import (
     Prior,
     Setting,
     WeightPrior,
+    with_free_directions,
     with_settings,
 )
 from likewise.model.solvers import (
@@ -48,6 +49,13 @@ WORTHLESS = 0.02
 # A member with less evidence than the best, by so many nats, is not looked at further
 # (before its settings are searched for), and has no weight (after).
 HOPELESS, NEGLIGIBLE = 10.0, 7.0
+# Entries and pairs, the fewer of which decide how long a sweep takes: above so many the
+# free matrix is held to N_FREE directions, those in which the pairs differ most. What
+# that costs is in docs/math.md.
+MAX_SIDE, N_FREE = 1_500, 40
+# Where one sweep over the pairs takes more products than this, some tenths of a second,
+# N_FIRST of the pairs choose the member and its settings, and all pairs fit that one.
+COSTLY, N_FIRST = 1e9, 600
 # Up to this many pairs items may lie off their features: the time of a fit grows with
 # the third power of the pairs then, whatever the number of dimensions.
 MAX_PLACED = 1_500
@@ -165,6 +173,8 @@ def _weigh(
 
     The settings found for the best one are where the search for the others begins.
     """
+    if any(_is_costly(labelled, prior) for prior in frames.priors.values()):
+        return _weigh_by_few(labelled, frames, rules)
     climbs = {
         name: Climb(labelled, prior, frames.settings, rules)
         for name, prior in frames.priors.items()
@@ -181,6 +191,39 @@ def _weigh(
         if name != best and first[name] >= first[best] - HOPELESS:
             fits[name] = climb.search(near=fits[best].prior)
     return fits
+
+
+def _weigh_by_few(
+    labelled: LabelledPairs, frames: Frames, rules: Rules
+) -> dict[str, MemberFit]:
+    """Fit all pairs by the one prior that a part of them speaks for.
+
+    What few of so many pairs say against a member, all of them say louder.
+    """
+    chosen = np.linspace(0, len(labelled.targets) - 1, N_FIRST).astype(np.intp)
+    priors = {name: _without_noise(prior) for name, prior in frames.priors.items()}
+    first = replace(frames, priors=priors)
+    fit = _assemble(_weigh(labelled.at(chosen), first, rules), first.log_shares)
+    name, member = next(iter(fit.members.items()))
+    climb = Climb(labelled, member.prior, frames.settings, rules)
+    return {name: climb.finish(climb.settle(climb.prior))}
+
+
+def _is_costly(labelled: LabelledPairs, prior: Prior) -> bool:
+    n_pairs = len(labelled.targets)
+    if n_pairs <= MAX_PLACED or not isinstance(prior, MatrixPrior):
+        return False
+    entries = prior.n_entries
+    if min(n_pairs, entries) > MAX_SIDE:
+        entries = N_FREE * (N_FREE + 1) // 2
+    side = min(n_pairs, entries)
+    return n_pairs * float(side) ** 2 > COSTLY
+
+
+def _without_noise(prior: Prior) -> Prior:
+    if isinstance(prior, MatrixPrior):
+        return replace(prior, item_noise=0.0)
+    return prior
 
 
 def _follow(
@@ -231,8 +274,8 @@ class Climb:
         settings: tuple[Setting, ...],
         rules: Rules,
     ) -> None:
-        if len(labelled.targets) > MAX_PLACED and isinstance(prior, MatrixPrior):
-            prior = replace(prior, item_noise=0.0)
+        if isinstance(prior, MatrixPrior):
+            prior = _affordable(prior, labelled)
         self.prior = prior
         self.settings = tuple(each for each in settings if getattr(prior, each.name))
         self.bound: Bound
@@ -356,6 +399,16 @@ class Climb:
     def _record(self, evidence: float) -> None:
         if not self._trace or evidence > self._trace[-1]:
             self._trace.append(evidence)
+
+
+def _affordable(prior: MatrixPrior, labelled: LabelledPairs) -> MatrixPrior:
+    """The prior itself, or what of it so many pairs leave time for."""
+    n_pairs = len(labelled.targets)
+    if n_pairs > MAX_PLACED:
+        prior = replace(prior, item_noise=0.0)
+        if min(n_pairs, prior.n_entries) > MAX_SIDE:
+            prior = with_free_directions(prior, labelled.features, N_FREE)
+    return prior
 
 
 def _gain_ahead(bounds: list[float], *, is_whole: bool) -> float:

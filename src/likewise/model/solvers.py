@@ -42,6 +42,16 @@ class LabelledPairs:
     # their own; 0 for the others.
     implied: Array
 
+    def at(self, rows: NDArray[np.intp]) -> "LabelledPairs":
+        """Some of the pairs."""
+        return LabelledPairs(
+            self.features[rows],
+            self.targets[rows],
+            self.weights[rows],
+            self.pairs[rows],
+            self.implied[rows],
+        )
+
 
 @dataclass(frozen=True)
 class Solution:
