@@ -34,6 +34,7 @@ release-check: .venv/installed-test
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/page.py
+	$(BIN)/python benchmarks/growth.py
 
 # metric-learn needs an older scikit-learn than likewise: it lives in .venv-peers.
 peers: .venv/installed-test

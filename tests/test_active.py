@@ -12,10 +12,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise import ActiveMetric, BayesianMetric, InputError
-from likewise.asking import candidates as search
+from likewise.asking import search
 from likewise.asking.acquisition import ACQUISITIONS
 from likewise.asking.checks import is_set_aside
-from likewise.pairs import all_pairs, pair_number
+from likewise.pairs import all_pairs, draw_pairs, pair_number
 
 
 def answers(y, pairs):
@@ -255,6 +255,27 @@ def test_costly_scores_are_given_to_the_candidates_in_doubt_only(
     assert_array_equal(short.ask(1), asked)
     n_candidates = short.why(asked[0]).n_candidates
     assert n_candidates <= 51 if basis == "full" else n_candidates > 1000
+
+
+@pytest.mark.parametrize("basis", ["full", "eigen"])
+def test_many_items_are_asked_about_as_few_are(rng, basis):
+    """Most pairs are never looked at, and no other is better by what can be told."""
+    y = rng.randint(0, 4, 2500)
+    X = rng.normal(size=(2500, 3)) + 1.5 * y[:, None]
+    learner = ActiveMetric(X, BayesianMetric(basis=basis), random_state=0)
+    told = draw_pairs(2500, 30, rng)
+    learner.tell(told, answers(y, told))
+
+    asked, searched = learner.ask(1), learner.searched()
+
+    assert searched.n_pairs == 2500 * 2499 // 2
+    assert searched.n_seen < searched.n_pairs / 2
+    p_same = learner.pair_probability(asked)[0]
+    assert abs(p_same - 0.5) < 1e-3
+    assert searched.shortfall <= search.TOLERANCE
+    assert learner.why(asked[0]).rank == 1
+    assert_array_equal(learner.ask(1), asked)
+    assert_array_equal(learner.copy().ask(1), asked)
 
 
 def test_pairs_of_the_pool_are_known_better_than_new_ones(blobs):

@@ -31,6 +31,22 @@ def test_importing_loads_no_optional_library():
     assert out.stdout.strip() == "[]", out.stderr
 
 
+def test_help_loads_no_numbers():
+    """What is public is loaded when it is first used, and looks as if it were there."""
+    code = (
+        "import sys, likewise; from likewise import __main__;"
+        "assert set(likewise.__all__) <= set(dir(likewise));"
+        "print([name for name in ('numpy', 'scipy', 'sklearn') if name in sys.modules])"
+    )
+
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert out.stdout.strip() == "[]", out.stderr
+    with pytest.raises(AttributeError, match="has no attribute 'metric'"):
+        getattr(likewise, "metric")  # noqa: B009
+    assert likewise.load is likewise.estimators.load
+
+
 @pytest.mark.slow
 def test_the_wheel_installs_and_imports_in_a_clean_environment(tmp_path):
     """Built from this tree, installed without it, used once."""

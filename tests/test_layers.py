@@ -28,8 +28,11 @@ ASKING = {
     "asking.answers",
     "asking.checks",
     "asking.closure",
+    "asking.components",
     "asking.acquisition",
     "asking.candidates",
+    "asking.doubt",
+    "asking.search",
     "asking.records",
     "asking.trials",
     "asking.verdicts",
@@ -53,12 +56,17 @@ MAY_IMPORT = {
     "model.drawing": {"model.classes", "model.priors", "model.fitting", "pairs"},
     "model.calibration": {"errors", "pairs", "model.matrix"},
     "asking.checks": set(),
-    "asking.closure": GROUND,
+    "asking.components": set(),
+    "asking.closure": GROUND | {"asking.components"},
     "asking.trials": set(),
     "asking.answers": GROUND | {"asking.closure", "asking.trials"},
     # Never fitting: an acquisition does not learn.
     "asking.acquisition": CONTRACT | {"errors"},
     "asking.candidates": CONTRACT | {"model.basis", "errors", "threads"},
+    "asking.doubt": {"model.belief", "asking.candidates", "pairs"},
+    "asking.search": CONTRACT
+    | {"model.matrix", "asking.acquisition", "asking.candidates", "asking.doubt"}
+    | GROUND,
     "asking.records": {"model.calibration"},
     "asking.verdicts": CONTRACT
     | GROUND
@@ -81,6 +89,7 @@ MAY_IMPORT = {
     "using.splits": GROUND | {"estimators"},
     "estimators": GROUND | MODEL | {"inputs", "asking.candidates", "using.modelfile"},
     "active": GROUND | MODEL | ASKING | {"estimators", "using"},
+    "scale": GROUND | ASKING | {"estimators"},
     "experiments": GROUND | {"features", "__init__", "__main__"},
     "app": {"errors", "features", "using", "__init__"},  # never how it is learned
     "__main__": {"errors"},

@@ -13,13 +13,14 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from likewise.asking import acquisition as acquisitions
-from likewise.asking import candidates as search
+from likewise.asking import search
 from likewise.asking.acquisition import Acquisition
 from likewise.asking.answers import AnswerLog, Cycle, KnownPairs, check_answers
-from likewise.asking.candidates import Pool
+from likewise.asking.candidates import Pool, best_rows
 from likewise.asking.checks import is_set_aside
 from likewise.asking.closure import Forest
 from likewise.asking.records import Record
+from likewise.asking.search import Ranked, Reserve, Searched, Wanted
 from likewise.asking.verdicts import (
     Verdict,
     Why,
@@ -34,7 +35,7 @@ from likewise.model.fitting import Fit, Told
 from likewise.model.priors import Frames
 from likewise.pairs import check_pairs, draw_pairs, pair_number
 from likewise.using.groups import Groups, GroupVerdict, group, judge_groups
-from likewise.using.neighbours import Neighbours
+from likewise.using.neighbours import Neighbours, near_pairs
 from likewise.using.questions import choose_questions, doubted_joins, error_rate
 
 Array = NDArray[np.float64]
@@ -81,8 +82,8 @@ class ActiveMetric:
         whose answer is known or could follow from the rest of its batch.
     candidates : array of int, shape (n_pairs, 2), optional
         The pairs that may be asked; all pairs of items if not given. Of these the
-        3,000 most in doubt are scored; given ones are all scored, unless it is for
-        the whole matrix, which costs more.
+        most doubtful are scored, as many as it takes (see `searched`); given ones are
+        all scored, unless it is for the whole matrix, which costs more.
     random_state : int, RandomState or None
         Breaks ties, and draws for "random".
     check_share : float
@@ -125,6 +126,8 @@ class ActiveMetric:
         self._log = AnswerLog(self._n_items, bool(equivalence))
         self._check_share = _check_share(check_share)
         self._fits: dict[int, Fit] = {}
+        self._ranked: dict[tuple[Wanted, bool], Ranked] = {}  # by the answers so far
+        self._reserves: dict[int, Reserve] = {}  # by the first so many answers
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -161,7 +164,7 @@ class ActiveMetric:
         self._X, self._frames = items, self._model.look_at(items)
         self._n_items = len(items)
         self._log = self._log.grown(len(items))
-        self._fits = {}
+        self._fits, self._ranked, self._reserves = {}, {}, {}
 
     @_one_at_a_time
     def ask(self, n_pairs: int = 1, exclude: ArrayLike | None = None) -> Pairs:
@@ -198,9 +201,8 @@ class ActiveMetric:
         checks = self._checks(n_checks, excluded, forest, rng)
         excluded = np.r_[excluded, self._numbers(checks)]
         n_best = n_pairs - len(again) - len(checks)
-        candidates = self._candidates_for(n_best, rng, excluded)
-        rows = self._choose(candidates, n_best, forest, rng)
-        return np.concatenate([again, candidates[rows], checks])
+        best = self._choose(self._best(n_best, excluded, rng), n_best, forest, rng)
+        return np.concatenate([again, best, checks])
 
     @_one_at_a_time
     def tell(
@@ -230,6 +232,7 @@ class ActiveMetric:
         answers = check_answers(labels, len(pairs))
         said = self._predicted(pairs) if said is None else said
         self._log.tell(pairs, answers, annotator, said)
+        self._ranked = {}
 
     @_one_at_a_time
     def undo(self) -> None:
@@ -237,8 +240,10 @@ class ActiveMetric:
         if len(self._log) == 0:
             raise InputError("There is no answer to take back.")
         self._log.undo()
+        self._ranked = {}
         for n_answers in [n for n in self._fits if n > len(self._log)]:
             del self._fits[n_answers]
+            self._reserves.pop(n_answers, None)
 
     @property
     def metric_(self) -> BayesianMetric:
@@ -304,16 +309,26 @@ class ActiveMetric:
     def why(self, pair: ArrayLike) -> Why:
         """Explain, in words and numbers, what is thought of a pair."""
         pair = check_pairs(np.asarray(pair)[None], self._n_items)
-        candidates = self._to_score(self._rng(), self._is_open(self._numbers(pair)))
-        scores = self._scores(np.concatenate([pair, candidates]))
-        rank = 1 + int(np.sum(scores[1:] > scores[0]))
+        ranked = self._rank(Wanted(1, n_scored=search.SHORTLIST), self._rng())
+        others = ranked.scores[self._numbers(ranked.pairs) != self._numbers(pair)]
+        score = self._pool().map(self._acquisition, pair)[0]
+        # What is better by less than a search tells apart is as good.
+        rank = 1 + int(np.sum(others > score + search.TOLERANCE))
         metric, (i, j) = self.metric_, pair[0]
         names = getattr(metric, "feature_names_in_", None)
         gap = self._X[i] - self._X[j]
         reasons = decisive_features(metric.components_, gap, names)
         settles = self._log.settles(pair)
         pool = self._judging_pool()
-        return explain(pool, pair, reasons, rank, len(scores), settles)
+        return explain(pool, pair, reasons, rank, 1 + len(others), settles)
+
+    @_one_at_a_time
+    def searched(self) -> Searched:
+        """How the next question is looked for: how many pairs were seen and scored.
+
+        And by how many nats another pair may be better.
+        """
+        return self._rank(Wanted(2), self._rng(), self._sets_aside).searched
 
     @_one_at_a_time
     def groups(self) -> Groups:
@@ -370,6 +385,7 @@ class ActiveMetric:
             twin = copy.copy(self)
             twin._log = self._log.copy()
             twin._fits = dict(self._fits)
+            twin._ranked = dict(self._ranked)
         twin._lock = threading.RLock()
         return twin
 
@@ -418,7 +434,11 @@ class ActiveMetric:
         self._fits[n_answers] = fitted
 
     def _pool(self) -> Pool:
-        return Pool(self._fit().belief, self._frames.basis, self._frames.coordinates)
+        return self._seen_by(self._fit())
+
+    def _seen_by(self, fit: Fit) -> Pool:
+        """The items as the belief of a fit sees them."""
+        return Pool(fit.belief, self._frames.basis, self._frames.coordinates)
 
     def _judging_pool(self) -> Pool:
         """The items by what is believed and by what came true."""
@@ -575,62 +595,99 @@ class ActiveMetric:
         n_answered = self._log.closure.n_answered()
         return self._n_candidates() - n_answered - self._log.n_implied()
 
-    def _candidates_for(
-        self, n_best: int, rng: np.random.RandomState, excluded: NDArray[np.int64]
-    ) -> Pairs:
-        """Pairs to choose from: none that is set aside, while there are others."""
-        is_open = self._is_open(excluded)
+    def _best(
+        self, n_pairs: int, excluded: NDArray[np.int64], rng: np.random.RandomState
+    ) -> Ranked:
+        """Open pairs with their scores, the best so many among them."""
+        # Some may be implied by others, or be excluded.
+        wanted = Wanted(2 * n_pairs + len(excluded))
+        ranked = self._left(self._rank(wanted, rng, self._sets_aside), excluded)
+        if self._sets_aside and len(ranked.pairs) < n_pairs:
+            # What is set aside is taken when there is nothing else.
+            ranked = self._left(self._rank(wanted, rng), excluded)
+        return ranked
+
+    def _left(self, ranked: Ranked, excluded: NDArray[np.int64]) -> Ranked:
+        kept = ~np.isin(self._numbers(ranked.pairs), excluded)
+        return ranked._replace(pairs=ranked.pairs[kept], scores=ranked.scores[kept])
+
+    def _rank(
+        self, wanted: Wanted, rng: np.random.RandomState, sets_aside: bool = False
+    ) -> Ranked:
+        """The best open pairs by the answers so far; looked for once."""
+        is_open = self._is_open(np.empty(0, dtype=np.int64))
 
         def may_choose(pairs: Pairs) -> Mask:
-            return np.asarray(is_open(pairs) & ~self._is_random(pairs))
+            chosen = is_open(pairs)
+            return chosen & ~self._is_random(pairs) if sets_aside else chosen
 
-        if self._sets_aside:
-            candidates = self._to_score(rng, may_choose)
-            if len(candidates) >= n_best:
-                return candidates
-        return self._to_score(rng, is_open)
+        if self._acquisition is acquisitions.random:
+            return self._drawn(may_choose, rng)
+        key = (wanted, sets_aside)
+        if key not in self._ranked:
+            self._ranked[key] = self._search(wanted, may_choose)
+        return self._ranked[key]
 
-    def _to_score(
-        self, rng: np.random.RandomState, is_open: Callable[[Pairs], Mask]
-    ) -> Pairs:
-        """Pairs to score: the open ones, or those most in doubt where they are many.
+    def _search(self, wanted: Wanted, is_open: Callable[[Pairs], Mask]) -> Ranked:
+        """Among the pairs in reserve, and among all where that may find better ones."""
+        pool, score, among = self._pool(), self._acquisition, self._candidates
+        if among is not None:
+            return search.best_of(pool, score, wanted, is_open, among)
+        ranked = search.best_of(pool, score, wanted, is_open, self._reserve())
+        is_enough = ranked.searched.shortfall <= wanted.tolerance
+        has_enough = len(ranked.pairs) >= wanted.n_pairs
+        if is_enough or (has_enough and not search.has_bound(pool.belief, score)):
+            return ranked
+        return search.best_pairs(pool, score, wanted, is_open, self._rng())
 
-        The variance of f over the whole matrix costs as much as many means.
-        """
-        among = self._candidates
-        is_random = self._acquisition is acquisitions.random
-        if among is not None and (is_random or self._model.basis != "full"):
-            return among[is_open(among)]
-        if is_random:
+    def _reserve(self) -> Reserve:
+        """Pairs in doubt at the last fit from scratch: they depend on answers only."""
+        checkpoint = _checkpoint(len(self._log))
+        if checkpoint not in self._reserves:
+            pool = self._seen_by(self._checkpoint_fit(checkpoint))
+            log = self._log.first(checkpoint)
+            rng = np.random.RandomState([self._seed, checkpoint])
+            found = search.doubtful_pairs(
+                pool,
+                lambda pairs: ~log.is_known(pairs),
+                rng,
+                lambda pool: near_pairs(pool.coordinates @ pool.belief.root().T, rng),
+            )
+            self._reserves = {checkpoint: found}
+        return self._reserves[checkpoint]
+
+    def _drawn(
+        self, is_open: Callable[[Pairs], Mask], rng: np.random.RandomState
+    ) -> Ranked:
+        """Open pairs, each as good as another."""
+        drawn = self._candidates
+        if drawn is None:
             drawn = draw_pairs(self._n_items, search.SHORTLIST, rng)
-            return drawn[is_open(drawn)]
-        pool = self._pool()
-        return search.most_doubtful(pool, search.SHORTLIST, is_open, among)
-
-    def _scores(self, candidates: Pairs) -> Array:
-        return self._pool().map(self._acquisition, candidates)
+        drawn, n_seen = drawn[is_open(drawn)], len(drawn)
+        searched = Searched(self._n_candidates(), n_seen, len(drawn), 0.0)
+        return Ranked(drawn, np.zeros(len(drawn)), searched)
 
     def _choose(
         self,
-        candidates: Pairs,
+        ranked: Ranked,
         n_pairs: int,
         forest: Forest,
         rng: np.random.RandomState,
     ) -> Pairs:
-        """Rows of the best candidates, none of which the others could imply."""
-        scores = self._scores(candidates)
+        """The best pairs, none of which the others could imply."""
+        pairs, scores, _ = ranked
         if not self._log.equivalence or n_pairs < 2:
-            return search.best_rows(scores, n_pairs, rng)
-        order = search.best_rows(scores, len(scores), rng)
+            return np.asarray(pairs[best_rows(scores, n_pairs, rng)])
+        order = best_rows(scores, len(scores), rng)
         picked: list[int] = []
         for row in order.tolist():
             if len(picked) == n_pairs:
                 break
-            if forest.join(*candidates[row].tolist()):
+            if forest.join(*pairs[row].tolist()):
                 picked.append(row)
         skipped = order[~np.isin(order, picked)]
         chosen = np.concatenate([np.array(picked, dtype=np.intp), skipped])
-        return np.asarray(chosen[:n_pairs])
+        return np.asarray(pairs[chosen[:n_pairs]])
 
 
 def _checkpoint(n_answers: int) -> int:

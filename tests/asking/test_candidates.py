@@ -10,7 +10,7 @@ from likewise.model import fitting
 from likewise.model.basis import fit_basis
 from likewise.model.fitting import Rules, Told
 from likewise.model.priors import Choices, look_at
-from likewise.pairs import all_pairs, pair_number
+from likewise.pairs import all_pairs
 
 
 def everything(pairs):
@@ -39,11 +39,6 @@ def pool(rng):
     made, _ = make_pool(rng)
     assert len(made.belief.members) > 1
     return made
-
-
-def certainty(pool, pairs):
-    """How far P(same) is from one half, pair by pair, by the mean metrics."""
-    return np.abs(pool.belief.mean_probability(pool.features(pairs), pairs) - 0.5)
 
 
 def test_blocks_cover_every_row_once():
@@ -113,63 +108,3 @@ def test_best_rows_come_best_first_and_ties_by_the_seed():
     assert_array_equal(again, firsts[3])
     assert len(search.best_rows(scores, 99, np.random.RandomState(0))) == 6
     assert len(search.best_rows(scores[:0], 3, np.random.RandomState(0))) == 0
-
-
-@pytest.mark.parametrize("prior", ["evidence", "unit"])
-@pytest.mark.parametrize("item_noise", [0.0, 0.8])
-def test_the_most_doubtful_are_those_of_brute_force(
-    rng, monkeypatch, prior, item_noise
-):
-    """The same pairs as sorting all of them, over many tiles, by one member or many."""
-    pool, _ = make_pool(rng, 150, prior, item_noise)
-    monkeypatch.setattr(search, "TILE", 37)
-
-    found = search.most_doubtful(pool, 50, everything, None)
-
-    pairs = all_pairs(150)
-    expected = np.sort(certainty(pool, pairs))[:50]
-    assert len(np.unique(pair_number(found, 150))) == 50
-    assert (found[:, 0] < found[:, 1]).all()
-    # Single precision: at the edge one pair may stand for another as good.
-    assert_allclose(np.sort(certainty(pool, found)), expected, atol=1e-4)
-    assert (np.diff(certainty(pool, found)) > -1e-4).all()
-
-
-def test_among_given_pairs_the_most_doubtful_are_found_too(pool, rng, monkeypatch):
-    """In blocks; all that are open where they are few."""
-    pairs = all_pairs(90)
-    among = pairs[rng.permutation(len(pairs))[:500]]
-    monkeypatch.setattr(search, "BLOCK_SIZE", 1000)
-
-    found = search.most_doubtful(pool, 40, everything, among)
-
-    expected = np.sort(certainty(pool, among))[:40]
-    assert_allclose(np.sort(certainty(pool, found)), expected, atol=1e-4)
-    assert np.isin(pair_number(found, 90), pair_number(among, 90)).all()
-    few = search.most_doubtful(pool, 40, everything, among[:30])
-    assert_array_equal(few, among[:30])
-
-
-@pytest.mark.parametrize("is_given", [False, True])
-def test_what_is_not_open_is_left_out(pool, is_given):
-    """Answered pairs are skipped and the next in doubt come instead."""
-    among = all_pairs(90) if is_given else None
-    first = search.most_doubtful(pool, 20, everything, among)
-    taken = pair_number(first, 90)
-
-    second = search.most_doubtful(
-        pool, 20, lambda pairs: ~np.isin(pair_number(pairs, 90), taken), among
-    )
-
-    both = search.most_doubtful(pool, 40, everything, among)
-    assert_array_equal(
-        np.sort(pair_number(both, 90)),
-        np.sort(np.concatenate([taken, pair_number(second, 90)])),
-    )
-
-
-def test_nothing_open_nothing_found(pool):
-    """An empty list of pairs, not an error."""
-    found = search.most_doubtful(pool, 20, lambda p: np.zeros(len(p), bool), None)
-
-    assert found.shape == (0, 2)

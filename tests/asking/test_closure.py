@@ -153,6 +153,23 @@ def test_undo_then_tell_is_as_if_told_at_once(history, more, data):
     assert state(closure) == state(told(history[:keep] + more))
 
 
+@given(answers(), answers(), st.data())
+def test_a_copy_and_its_original_go_their_own_ways(history, more, data):
+    """Either may undo and be told more: the other does not notice."""
+    keep = data.draw(st.integers(0, len(history)))
+    closure = told(history)
+    twin = closure.copy()
+
+    twin.undo(len(history) - keep)
+    for (i, j), label in more:
+        twin.tell(i, j, label)
+
+    assert state(closure) == state(told(history))
+    closure.undo(len(history) - keep)
+    assert state(twin) == state(told(history[:keep] + more))
+    assert state(closure) == state(told(history[:keep]))
+
+
 @given(answers())
 def test_gain_is_the_change_in_known_pairs(history):
     """Where nothing disagrees, gain is what telling would add to `n_known`."""

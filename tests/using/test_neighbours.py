@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from likewise import ActiveMetric, BayesianMetric, InputError, Neighbours
 from likewise.model import matrix
-from likewise.using.neighbours import share_in_top
+from likewise.using.neighbours import near_pairs, share_in_top
 
 
 @pytest.fixture
@@ -227,3 +227,20 @@ def test_an_unknown_index_is_refused(metric, blobs):
     """The three that there are."""
     with pytest.raises(InputError, match="'index' must be one of .*Got 'faiss'"):
         Neighbours(metric, blobs[0], index="faiss")
+
+
+def test_near_pairs_are_the_nearest_with_their_recall(rng):
+    """Each item with its ten nearest; the recall is that of looking at all."""
+    Z = rng.normal(size=(400, 5))
+
+    pairs, recall = near_pairs(Z, rng)
+
+    distances = ((Z[:, None] - Z) ** 2).sum(axis=2)
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argsort(distances, axis=1)[:, :10]
+    true = {tuple(sorted((i, int(j)))) for i in range(400) for j in nearest[i]}
+    found = {tuple(pair) for pair in pairs.tolist()}
+    assert len(found) == len(pairs)
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+    assert len(found & true) > 0.95 * len(true)
+    assert recall > 0.95

@@ -57,6 +57,13 @@ ACQUISITIONS: dict[str, Acquisition] = {
 }
 
 
+def ceiling(acquisition: Acquisition) -> float:
+    """A score that no pair can exceed: a coin's toss is worth log 2 nats."""
+    if acquisition in (mean_entropy, laplace_entropy, entropy):
+        return float(np.log(2))
+    return float("inf")
+
+
 def find_acquisition(choice: str | Acquisition) -> Acquisition:
     """Give the acquisition of this name, or the callable itself."""
     if callable(choice):

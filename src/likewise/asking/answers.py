@@ -5,8 +5,8 @@ about a pair the last one stands, and "unsure" withdraws it. Knows pairs and ans
 never items or metrics.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,6 +106,7 @@ class AnswerLog:
         # For each pair, what stands of each person's answers, the latest last.
         self._standing: dict[tuple[int, int], dict[str | None, int]] = {}
         self._trials: list[Trial] = []
+        self._n_times: Counter[tuple[int, int]] = Counter()
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -132,6 +133,7 @@ class AnswerLog:
         self._trials += self._tried(answer)
         self._answers.append(answer)
         pair = (answer.i, answer.j)
+        self._n_times[pair] += 1
         by_person = self._standing.setdefault(pair, {})
         by_person.pop(answer.annotator, None)
         if answer.label != UNSURE:
@@ -178,6 +180,7 @@ class AnswerLog:
         while self._answers and self._answers[-1].tell == last:
             answer = self._answers.pop()
             touched.add((answer.i, answer.j))
+            self._n_times[answer.i, answer.j] -= 1
             self.closure.undo()
         kept = len(self._answers)
         self._trials = [each for each in self._trials if each.place < kept]
@@ -207,9 +210,10 @@ class AnswerLog:
     def copy(self) -> "AnswerLog":
         """An independent log of the same answers."""
         log = AnswerLog(self.closure.n_items, self.equivalence)
-        log._answers, log.closure = list(self._answers), deepcopy(self.closure)
+        log._answers, log.closure = list(self._answers), self.closure.copy()
         log._standing = {pair: dict(by) for pair, by in self._standing.items()}
         log._trials = list(self._trials)
+        log._n_times = self._n_times.copy()
         return log
 
     def history(self) -> list[dict[str, Any]]:
@@ -260,7 +264,7 @@ class AnswerLog:
 
     def n_times(self, i: int, j: int) -> int:
         """How often a pair was answered."""
-        return sum(answer.i == i and answer.j == j for answer in self._answers)
+        return self._n_times[i, j]
 
     def n_implied(self) -> int:
         """How many pairs are known without an answer of their own."""

@@ -6,11 +6,12 @@ Nothing here knows about distances, and nothing here chooses what to ask.
 """
 
 from collections import deque
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.asking.components import Components, Join
 from likewise.pairs import pair_array, pair_at
 
 Pairs = NDArray[np.intp]
@@ -23,15 +24,6 @@ class Contradiction(NamedTuple):
 
     pairs: Pairs  # (n_answers, 2), in the order of the cycle; the "different" is last
     labels: NDArray[np.int8]  # (n_answers,)
-
-
-class _Join(NamedTuple):
-    """What it takes to undo a join: the component that went into a larger one."""
-
-    small: int
-    large: int
-    moved: list[int]  # the items of the small one
-    opponents: dict[int, int]  # the opponents of the small one
 
 
 class _Lookup(NamedTuple):
@@ -74,10 +66,10 @@ class _Blocks(NamedTuple):
 class Closure:
     """The answers about `n_items` items and all that follows from them.
 
-    Each answer costs about constant time: the smaller component moves into the
-    larger. A later answer about the same pair replaces the earlier one, and "unsure"
-    withdraws it. An answer that disagrees with others is kept, and until it is settled
-    nothing is implied by the component it is in.
+    Each answer costs about constant time and can be undone. A later answer about the
+    same pair replaces the earlier one, and "unsure" withdraws it: then all is derived
+    anew, once, when it is next asked for. An answer that disagrees with others is kept,
+    and until it is settled nothing is implied by the component it is in.
 
     Examples
     --------
@@ -93,34 +85,32 @@ class Closure:
     def __init__(self, n_items: int) -> None:
         self.n_items = n_items
         self._history: list[tuple[int, int, int]] = []
+        self._derived: _Derived | None = _Derived(n_items)
         self._lookup: _Lookup | None = None
-        self._reset()
+
+    def copy(self) -> Self:
+        """An independent closure of the same answers; costs what the answers do."""
+        twin = type(self)(0)
+        twin.n_items, twin._history = self.n_items, list(self._history)
+        twin._derived = None if self._derived is None else self._derived.copy()
+        twin._lookup = self._lookup
+        return twin
 
     def tell(self, i: int, j: int, label: int) -> None:
         """Take in one answer: +1 same, -1 different, 0 unsure."""
         i, j = (int(i), int(j)) if i < j else (int(j), int(i))
-        told = self._answers.get((i, j))
         self._history.append((i, j, int(label)))
-        if label == told or (label == UNSURE and told is None):
-            self._trail.append(None)
-        elif told is None:
-            self._answers[i, j] = int(label)
-            self._trail.append(self._apply(i, j, label))
-        else:
-            self._replay()
         self._lookup = None
+        if self._derived is not None and not self._derived.tell(i, j, int(label)):
+            self._derived = None
 
     def undo(self, n_answers: int = 1) -> None:
         """Take the last answers back, as if they had never been given."""
+        self._lookup = None
         for _ in range(n_answers):
             i, j, _label = self._history.pop()
-            step = self._trail.pop()
-            if (i, j) in self._replaced:
-                self._replay()
-            elif step is not None:
-                del self._answers[i, j]
-                self._take_back(i, j, step)
-        self._lookup = None
+            if self._derived is not None and not self._derived.undo(i, j):
+                self._derived = None
 
     def relation(self, i: int, j: int) -> int:
         """Return +1 or -1 for a pair that was answered or is implied, else 0."""
@@ -128,11 +118,11 @@ class Closure:
         if told is not None:
             return told
         a, b = int(self._component[i]), int(self._component[j])
-        if not (self._is_clean(a) and self._is_clean(b)):
+        if self.opposes(a, a) or self.opposes(b, b):
             return UNSURE
         if a == b:
             return SAME
-        return DIFFERENT if b in self._opponents[a] else UNSURE
+        return DIFFERENT if self.opposes(a, b) else UNSURE
 
     def relations(self, pairs: Pairs) -> NDArray[np.int8]:
         """Return `relation` of each pair, shape (n_pairs,)."""
@@ -229,14 +219,15 @@ class Closure:
 
     def opposes(self, a: int, b: int) -> bool:
         """Tell whether two components, as `components` names them, were told apart."""
-        return b in self._opponents[a]
+        return self._state.components.opposes(a, b)
 
     def contradictions(self) -> list[Contradiction]:
         """Return the shortest disagreeing cycle of each "different" within "same"."""
+        component = self._component
         inside = [
             pair
             for pair, label in self._answers.items()
-            if label == DIFFERENT and self._is_joined(*pair)
+            if label == DIFFERENT and component[pair[0]] == component[pair[1]]
         ]
         joined = self._neighbours() if inside else {}
         return [_cycle(_shortest_path(joined, i, j)) for i, j in inside]
@@ -264,87 +255,20 @@ class Closure:
                 ways.append([*_steps(there), (one, other), *_steps(back)])
         return min(ways, key=len)
 
-    def _reset(self) -> None:
-        """Forget all that was derived from the history."""
-        self._component = np.arange(self.n_items)
-        self._members: dict[int, list[int]] = {i: [i] for i in range(self.n_items)}
-        # Answers "different" between two components; within one, a contradiction.
-        self._opponents: list[dict[int, int]] = [{} for _ in range(self.n_items)]
-        self._answers: dict[tuple[int, int], int] = {}
-        self._replaced: set[tuple[int, int]] = set()
-        self._trail: list[_Join | int | None] = []
+    @property
+    def _state(self) -> "_Derived":
+        """All that follows from the history, derived anew if it must be."""
+        if self._derived is None:
+            self._derived = _Derived.replay(self.n_items, self._history)
+        return self._derived
 
-    def _replay(self) -> None:
-        """Derive everything anew: an answer was replaced, withdrawn, or comes back."""
-        self._reset()
-        holds: dict[tuple[int, int], int] = {}  # which answer a pair's label is from
-        for place, (i, j, label) in enumerate(self._history):
-            if label == self._answers.get((i, j), UNSURE):
-                continue
-            if (i, j) in self._answers:
-                self._replaced.add((i, j))
-                del self._answers[i, j], holds[i, j]
-            if label != UNSURE:
-                holds[i, j], self._answers[i, j] = place, label
-        for place, (i, j, label) in enumerate(self._history):
-            in_force = holds.get((i, j)) == place
-            self._trail.append(self._apply(i, j, label) if in_force else None)
+    @property
+    def _answers(self) -> dict[tuple[int, int], int]:
+        return self._state.answers
 
-    def _apply(self, i: int, j: int, label: int) -> _Join | int | None:
-        """Join or oppose two components; return what undoing it needs."""
-        a, b = int(self._component[i]), int(self._component[j])
-        if label == DIFFERENT:
-            self._oppose(a, b, 1)
-            return DIFFERENT
-        return SAME if a == b else self._join(a, b)
-
-    def _take_back(self, i: int, j: int, step: _Join | int) -> None:
-        if isinstance(step, _Join):
-            self._split(step)
-        elif step == DIFFERENT:
-            self._oppose(int(self._component[i]), int(self._component[j]), -1)
-
-    def _oppose(self, a: int, b: int, n_answers: int) -> None:
-        """Add (or with a negative count take away) answers "different" between."""
-        for one, other in {(a, b), (b, a)}:
-            total = self._opponents[one].get(other, 0) + n_answers
-            self._opponents[one][other] = total
-            if total == 0:
-                del self._opponents[one][other]
-
-    def _join(self, a: int, b: int) -> _Join:
-        """Move the component that is cheaper to move into the other."""
-        small, large = (a, b) if self._weight(a) < self._weight(b) else (b, a)
-        join = _Join(small, large, self._members.pop(small), self._opponents[small])
-        self._opponents[small] = {}
-        self._members[large] += join.moved
-        self._component[join.moved] = large
-        for other, n_answers in join.opponents.items():
-            if other != small:
-                del self._opponents[other][small]
-            self._oppose(large, large if other == small else other, n_answers)
-        return join
-
-    def _split(self, join: _Join) -> None:
-        """Undo a join; everything after it was undone before."""
-        small, large = join.small, join.large
-        for other, n_answers in join.opponents.items():
-            self._oppose(large, large if other == small else other, -n_answers)
-            if other != small:
-                self._opponents[other][small] = n_answers
-        del self._members[large][-len(join.moved) :]
-        self._members[small] = join.moved
-        self._opponents[small] = join.opponents
-        self._component[join.moved] = small
-
-    def _weight(self, a: int) -> int:
-        return len(self._members[a]) + len(self._opponents[a])
-
-    def _is_clean(self, a: int) -> bool:
-        return a not in self._opponents[a]
-
-    def _is_joined(self, i: int, j: int) -> bool:
-        return bool(self._component[i] == self._component[j])
+    @property
+    def _component(self) -> Pairs:
+        return self._state.components.of_item
 
     def _neighbours(self) -> dict[int, list[int]]:
         """Return for each item the items it was answered to be the same as."""
@@ -363,7 +287,9 @@ class Closure:
 
     def _make_lookup(self) -> _Lookup:
         size = np.bincount(self._component, minlength=self.n_items)
-        clean = np.array([self._is_clean(a) for a in range(self.n_items)], dtype=bool)
+        clean = np.ones(self.n_items, dtype=bool)
+        opponents = self._state.components.opponents
+        clean[[a for a, others in opponents.items() if a in others]] = False
         apart = np.sort(self._apart_keys(clean))
         one, other = np.divmod(apart, self.n_items)
         opposed = np.bincount(one, size[other], self.n_items).astype(np.int64)
@@ -380,9 +306,9 @@ class Closure:
         return np.array(
             [
                 a * self.n_items + b
-                for a in self._members
+                for a, others in self._state.components.opponents.items()
                 if clean[a]
-                for b in self._opponents[a]
+                for b in others
                 if clean[b]
             ],
             dtype=np.int64,
@@ -430,6 +356,79 @@ class Closure:
 
     def _pairs_of(self, keys: NDArray[np.int64]) -> Pairs:
         return np.column_stack(np.divmod(keys, self.n_items)).astype(np.intp)
+
+
+class _Derived:
+    """What follows from a history: labels in force, components, the way back."""
+
+    def __init__(self, n_items: int) -> None:
+        self.components = Components(n_items)
+        self.answers: dict[tuple[int, int], int] = {}
+        self._replaced: set[tuple[int, int]] = set()
+        self._trail: list[Join | int | None] = []  # what undoes each answer
+
+    @classmethod
+    def replay(cls, n_items: int, history: list[tuple[int, int, int]]) -> Self:
+        """Derive everything anew: an answer was replaced, withdrawn, or comes back."""
+        derived = cls(n_items)
+        answers = derived.answers
+        holds: dict[tuple[int, int], int] = {}  # which answer a pair's label is from
+        for place, (i, j, label) in enumerate(history):
+            if label == answers.get((i, j), UNSURE):
+                continue
+            if (i, j) in answers:
+                derived._replaced.add((i, j))
+                del answers[i, j], holds[i, j]
+            if label != UNSURE:
+                holds[i, j], answers[i, j] = place, label
+        for place, (i, j, label) in enumerate(history):
+            in_force = holds.get((i, j)) == place
+            derived._trail.append(derived._apply(i, j, label) if in_force else None)
+        return derived
+
+    def copy(self) -> Self:
+        """An independent copy; the steps of the way back never change."""
+        twin = type(self)(0)
+        twin.components, twin.answers = self.components.copy(), dict(self.answers)
+        twin._replaced, twin._trail = set(self._replaced), list(self._trail)
+        return twin
+
+    def tell(self, i: int, j: int, label: int) -> bool:
+        """Take in an answer; False if one is replaced: then derive all anew."""
+        told = self.answers.get((i, j))
+        if label == told or (label == UNSURE and told is None):
+            self._trail.append(None)
+        elif told is None:
+            self.answers[i, j] = label
+            self._trail.append(self._apply(i, j, label))
+        else:
+            return False
+        return True
+
+    def undo(self, i: int, j: int) -> bool:
+        """Take the last answer back; False if another one comes back for it."""
+        if (i, j) in self._replaced:
+            return False
+        step = self._trail.pop()
+        if step is not None:
+            del self.answers[i, j]
+        if isinstance(step, Join):
+            self.components.split(step)
+        elif step == DIFFERENT:
+            self.components.oppose(*self._named(i, j), -1)
+        return True
+
+    def _apply(self, i: int, j: int, label: int) -> Join | int:
+        """Join or oppose two components; return what undoing it needs."""
+        a, b = self._named(i, j)
+        if label == DIFFERENT:
+            self.components.oppose(a, b, 1)
+            return DIFFERENT
+        return SAME if a == b else self.components.join(a, b)
+
+    def _named(self, i: int, j: int) -> tuple[int, int]:
+        of_item = self.components.of_item
+        return int(of_item[i]), int(of_item[j])
 
 
 class Forest:

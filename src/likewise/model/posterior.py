@@ -47,6 +47,10 @@ class MetricPosterior:
         """Covariance of squared distance minus threshold between all the pairs."""
         raise NotImplementedError
 
+    def greatest_variance(self, coordinates: Array) -> float:
+        """No pair of these items has a greater variance of f."""
+        raise NotImplementedError
+
     def squared_distance(self, features: Array) -> Moments:
         """Mean and variance of the squared distance, for each pair."""
         raise NotImplementedError
@@ -100,6 +104,12 @@ class WeightPosterior(MetricPosterior):
     def latent_covariance(self, features: Array, pairs: Pairs) -> Array:
         """See MetricPosterior."""
         return np.asarray(features @ self.covariance @ features.T)
+
+    def greatest_variance(self, coordinates: Array) -> float:
+        """See MetricPosterior: no more than the longest features, most in doubt."""
+        most = equations.pair_features(np.ptp(coordinates, axis=0)[None])[0]
+        added = float(np.abs(most) @ np.sqrt(np.diag(self.covariance))) ** 2
+        return min(added, float(most @ most * np.linalg.norm(self.covariance, 2)))
 
     def squared_distance(self, features: Array) -> Moments:
         """See MetricPosterior."""
@@ -163,6 +173,12 @@ class MatrixPosterior(MetricPosterior):
     def latent_mean(self, features: Array, pairs: Pairs | None = None) -> Array:
         """See MetricPosterior."""
         return self._latent_mean(self.prior.gaps(features), pairs)
+
+    def greatest_variance(self, coordinates: Array) -> float:
+        """See MetricPosterior; answers never add to the prior's."""
+        placed = self.prior.gaps(coordinates - coordinates.mean(axis=0))
+        squares = np.einsum("ij,ij->i", placed, placed)
+        return self.prior.greatest_variance(4 * float(squares.max()))
 
     def squared_distance(self, features: Array) -> Moments:
         """See MetricPosterior."""

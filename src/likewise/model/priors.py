@@ -184,6 +184,17 @@ class MatrixPrior:
         seen = self.free_gaps(gaps)
         return np.asarray(np.einsum("ij,ij->i", seen, seen) ** 2 / self.precision)
 
+    def greatest_variance(self, squared_gap: float) -> float:
+        """No pair with a gap of at most this square has a greater variance of f."""
+        farthest = squared_gap * float(self.centre.max(initial=0.0))
+        relative = max(abs(farthest - self.offset), abs(self.offset)) / self.room
+        threshold, scale = self.fixed_deviations**2
+        free = squared_gap
+        if self.free_directions is not None:
+            free *= float(np.linalg.norm(self.free_directions, 2)) ** 2
+        metric = free**2 / self.precision + scale * relative**2 + threshold
+        return float(metric + 2 * self.item_noise * farthest)
+
     def item_variance(self, gaps: Array) -> Array:
         """Variance of f for two items off their features, apart from all others."""
         return np.asarray(2 * self.item_noise * self.squared_distance(gaps))

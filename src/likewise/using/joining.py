@@ -163,8 +163,11 @@ def _neighbours(centres: Array) -> Pairs:
 
 
 def _edges(pairs: Pairs) -> Pairs:
+    """Each pair once, in order; as one number, which sorts much faster."""
     pairs = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
-    return np.unique(pairs, axis=0)
+    width = int(pairs.max(initial=0)) + 1
+    numbers = np.unique(pairs[:, 0] * width + pairs[:, 1])
+    return np.column_stack(np.divmod(numbers, width))
 
 
 def _join_mutual(

@@ -33,6 +33,9 @@ N_DRAWS = 200
 # How widely usearch looks around; docs/search.md has the recall that it gives.
 EXPANSION = 128
 INDEXES = ("auto", "exact", "usearch")
+# Neighbours of each item that are looked at for questions, and items on which it is
+# measured how many of them are the true ones.
+NEAR, TRIED = 10, 100
 # Numbers in a block of distances: 32 MiB.
 BLOCK_SIZE = 2**22
 
@@ -324,6 +327,30 @@ def share_in_top(
             top = np.argpartition(draws, min(k, len(mean)) - 1, axis=1)[:, :k]
             hits += np.bincount(top.ravel(), minlength=len(mean))
     return hits / n_draws
+
+
+def near_pairs(mapped: Array, rng: np.random.RandomState) -> tuple[Pairs, float]:
+    """Each item with its NEAR nearest by usearch, and the share of the true ones.
+
+    The share is measured on TRIED items, whose distances to all others are computed.
+    """
+    index = usearch_index(mapped)
+    found = index.search(mapped.astype(np.float32), NEAR + 1).keys.astype(np.intp)
+    rows = np.repeat(np.arange(len(found)), found.shape[1])
+    pairs = np.sort(np.column_stack([rows, found.ravel()]), axis=1)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    numbers = np.unique(pairs[:, 0] * len(mapped) + pairs[:, 1])
+    return np.column_stack(np.divmod(numbers, len(mapped))), _recall(mapped, found, rng)
+
+
+def _recall(mapped: Array, found: Rows, rng: np.random.RandomState) -> float:
+    tried = rng.permutation(len(mapped))[:TRIED]
+    squares = np.einsum("ij,ij->i", mapped, mapped)
+    distances = squares - 2 * mapped[tried] @ mapped.T
+    distances[np.arange(len(tried)), tried] = -np.inf
+    true = np.argpartition(distances, NEAR, axis=1)[:, : NEAR + 1]
+    shares = [np.isin(a, b).mean() for a, b in zip(true, found[tried], strict=True)]
+    return float(np.mean(shares))
 
 
 def usearch_index(mapped: Array) -> Any:
