@@ -1,7 +1,10 @@
 """The project file: what is written stays, and trouble is said plainly."""
 
 import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from likewise import InputError, StoreError
 from likewise.app import schema
 from likewise.app.project import Project
 from likewise.app.store import Store
+from likewise.app.web.server import serve
 from likewise.app.writer import Writer
 from tests.app.conftest import make_project
 
@@ -176,6 +180,197 @@ def test_an_old_file_is_brought_up_to_date_with_its_answers(tmp_path):
         assert store.item(3).name == "item 3"
         assert store.digests() == {}
         assert store.projection() is None
+
+
+def test_two_programs_that_ask_for_one_person_share_the_question(store, path):
+    """The second gets what the first has opened; nothing is called damaged."""
+    with Store.open(path) as other:
+        first = ask(store)
+
+        assert ask(other, 5, 6) == first
+
+
+def test_what_contradicts_the_file_is_not_called_damage(store):
+    """Taking one answer back twice, as two programs may at one moment."""
+    answer = store.answer(ask(store), 1, None)
+    store.undo(answer, "ada")
+
+    with pytest.raises(StoreError, match="Another program may have written the same"):
+        store.undo(answer, "ada")
+
+
+def command(*arguments, prefix=()):
+    """Run a command; gives its exit code and what it said on stderr."""
+    done = subprocess.run(
+        [*prefix, sys.executable, "-m", "likewise", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return done.returncode, done.stderr.strip()
+
+
+def test_a_full_disk_when_opening_is_called_that(path):
+    """No room for what SQLite keeps beside the file: the file is healthy."""
+    nothing = ("bash", "-c", 'ulimit -f 0; exec "$@"', "-")
+    before = path.read_bytes()
+
+    code, said = command("label", path, "--no-browser", prefix=nothing)
+
+    assert code == 1
+    assert said.endswith(
+        f"likewise: The disk is full. Nothing was written to {path}; free some space."
+    )
+    assert path.read_bytes() == before
+
+
+def can_mount():
+    """Whether a file system may be mounted here, for one process alone."""
+    if shutil.which("unshare") is None:
+        return False
+    tried = "mount -t tmpfs none /mnt"
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", tried], capture_output=True)
+    return done.returncode == 0
+
+
+@pytest.mark.skipif(not can_mount(), reason="No file system can be mounted here.")
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("ro", "is read-only. Allow writing to it, or answer in a copy"),
+        ("full", "The disk is full"),
+    ],
+)
+def test_real_file_systems_that_take_nothing(path, options, words):
+    """Read-only or full: neither is damage, nor another server."""
+    folder = path.parent / "mounted"
+    folder.mkdir()
+    mount = {
+        "ro": f"cp {path} {folder} && mount -o remount,ro {folder}",
+        "full": f"cp {path} {folder}; dd if=/dev/zero of={folder}/rest 2>/dev/null;",
+    }[options]
+    size = 4 * (path.stat().st_size // 4096 + 2)
+    script = f'mount -t tmpfs -o size={size}k none {folder}; {mount}; exec "$@"'
+    prefix = ("unshare", "-rm", "sh", "-c", script.replace(";;", ";"), "-")
+
+    code, said = command("label", folder / path.name, "--no-browser", prefix=prefix)
+
+    assert code == 1
+    assert words in said
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no/such/folder/x.likewise", "There is no folder .*no/such/folder."),
+        ("none.likewise", "There is no project file .*likewise new"),
+        ("", "A project must be a file. .* is a folder."),
+    ],
+)
+def test_a_missing_folder_or_file_is_no_second_server(tmp_path, name, words):
+    """Each has its own sentence."""
+    path = tmp_path / name
+
+    with pytest.raises(StoreError, match=words):
+        serve(path, host="127.0.0.1", port=0, annotators=["me"], announce=print)
+    with pytest.raises(StoreError, match=words):
+        Store.open(path)
+
+
+def test_a_file_that_was_deleted_takes_no_more_answers(store, path):
+    """They would vanish with it; the same for one that took its place."""
+    question = ask(store)
+    moved = path.rename(path.with_name("moved.likewise"))
+
+    for _ in range(2):
+        with pytest.raises(StoreError, match="was moved, deleted or replaced"):
+            store.answer(question, 1, None)
+        path.write_bytes(b"another file")
+    moved.replace(path)
+    assert store.answer(question, 1, None).label == 1
+
+
+def test_a_file_under_two_names_is_used_under_one(store, path):
+    """What is being written lies beside the name: by another one it is not seen."""
+    link, soft = path.with_name("hard.likewise"), path.with_name("soft.likewise")
+    soft.symlink_to(path)
+    with Store.open(soft) as same:
+        ask(same, annotator="bo")
+    link.hardlink_to(path)
+
+    with pytest.raises(StoreError, match="several names .hard links., and another"):
+        Store.open(link)
+    assert [question.annotator for question in store.open_questions()] == ["bo"]
+    store.close()
+    with Store.open(link) as alone:
+        assert len(alone.open_questions()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("seed", '"1"', "'seed' must be a whole number .* Got '1'"),
+        ("seed", "-4", "'seed' must be a whole number"),
+        ("seed", "1.5", "'seed' must be a whole number"),
+        ("seed", "true", "'seed' must be a whole number"),
+        ("kind", '"page"', "'kind' must be one of picture, sound, text, row"),
+        ("acquisition", "[]", "'acquisition' must be a text"),
+        ("n_items", "1e300", "'n_items' must be a count"),
+        ("n_items", "2000000000", "a name for each of 2000000000 items"),
+        ("n_features", "2000000000", "vectors are missing"),
+        ("n_features", "0", "'n_features' must be a count"),
+        ("fingerprint", "null", "'fingerprint' must be a text"),
+        ("created", "7", "'created' must be a text"),
+        ("features", '{"name": 3}', "'features' must be what made the vectors"),
+        ("feature_names", '{"a": 1}', "'feature_names' must be a list of texts"),
+        ("seed", "[" * 100_000, "is damaged"),
+        ("seed", "{", "is damaged"),
+    ],
+)
+def test_settings_of_the_wrong_kind_get_a_sentence(path, name, value, words):
+    """A file may come from a stranger: no traceback, no memory taken."""
+    change(path, "INSERT OR REPLACE INTO settings VALUES (?, ?)", name, value)
+
+    with pytest.raises(StoreError, match=words):
+        Project.open(path)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE items SET name = x'00' WHERE number = 3",
+        "DELETE FROM items WHERE number = 39",
+        "UPDATE items SET fields = '[1, 2]'",
+        "UPDATE items SET fields = '{'",
+        "INSERT INTO questions VALUES (1, 0, 999, 'ada', '', 0, 0.5, 'open')",
+        "INSERT INTO questions VALUES (1, 'a', 'b', 'ada', '', 0, 0.5, 'open')",
+        "INSERT INTO questions VALUES (1, 0, 1, 'ada', '', 'x', 'y', 'open')",
+        "INSERT INTO answers VALUES"
+        " (1, 1, NULL, 0, 10000000, 1, 'ada', '', 1.0, 0, 'asked', NULL)",
+        "INSERT INTO answers VALUES"
+        " (1, 1, NULL, 3, 3, 1, 'ada', '', 1.0, 0, 'asked', NULL)",
+        "INSERT INTO answers VALUES"
+        " (1, 1, NULL, 0, 1, 1, x'ff', '', 1.0, 0, 'asked', NULL)",
+        "INSERT INTO answers VALUES"
+        " (1, 1, NULL, 0, 1, 1, 'ada', '', 'long', 0, 'asked', NULL)",
+    ],
+)
+def test_rows_of_the_wrong_kind_get_a_sentence(path, statement):
+    """Items, questions and answers that nobody could have made here."""
+    change(path, statement)
+
+    with pytest.raises(StoreError, match="must be: |is damaged: "):
+        with Project.open(path) as project:
+            project.item(0)
+            project.question("ada")
+
+
+def change(path, statement, *values):
+    """Write to a file as a stranger would, without our rules."""
+    database = sqlite3.connect(path)
+    database.execute(statement, values)
+    database.commit()
+    database.close()
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path):

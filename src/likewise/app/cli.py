@@ -20,7 +20,8 @@ from likewise.app.insight import Insight, Progress
 from likewise.app.items import Built, Features
 from likewise.app.project import LABELS, PURPOSES, Project, check_task
 from likewise.app.records import Question, describe_features
-from likewise.app.store import is_writable, now
+from likewise.app.store import now
+from likewise.app.trouble import is_writable
 from likewise.app.writer import Writer
 from likewise.features.choosing import find_embedding
 

@@ -14,7 +14,7 @@ from likewise.app.exchange import (
     write_answers,
 )
 from likewise.app.project import Project, check_annotator
-from likewise.app.store import is_writable
+from likewise.app.trouble import is_writable
 
 IMPORTED = "imported"
 

@@ -17,7 +17,7 @@ from likewise.app.folders import Written, check_empty, fill_folders, new_folder
 from likewise.app.grouping import Found, Grouping
 from likewise.app.project import Project
 from likewise.app.results import group_lists, group_rows, write_results
-from likewise.app.store import is_writable
+from likewise.app.trouble import is_writable
 
 FORMATS = (".csv", ".json", ".parquet")
 N_LISTED = 20  # groups printed; the rest are counted

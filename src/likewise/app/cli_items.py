@@ -16,7 +16,8 @@ from likewise.app.cli import (
     progress_bar,
     project_argument,
 )
-from likewise.app.web.server import only_server
+from likewise.app.holding import only_server
+from likewise.app.trouble import check_writable
 
 
 @click.command()
@@ -44,8 +45,7 @@ def add(
         raise InputError("Items must come from one of --images and --audio.")
     kind, folder = ("picture", images) if images is not None else ("sound", audio)
     assert folder is not None
-    if not project.is_file():
-        raise InputError(f"There is no project file {project}.")
+    check_writable(project)
     with only_server(project):
         added = add_files(
             project,

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.app.store import said_plainly
+from likewise.app.trouble import said_plainly
 
 Vector = NDArray[np.float64]
 

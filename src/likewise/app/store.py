@@ -17,7 +17,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import LikewiseError, StoreError
+from likewise import StoreError
+from likewise.app.checking import (
+    check_answer,
+    check_fields,
+    check_names,
+    check_question,
+    check_settings,
+)
+from likewise.app.holding import Hold, hold_in_use
 from likewise.app.records import (
     Answer,
     ClosedError,
@@ -30,12 +38,11 @@ from likewise.app.records import (
     Question,
 )
 from likewise.app.schema import APPLICATION_ID, MIGRATIONS
+from likewise.app.trouble import check_place, check_writable, damaged, said_plainly
 from likewise.features.projection import Projection
 
 Vectors = NDArray[np.float32]
 
-# Settings that every project has.
-REQUIRED = {"kind", "seed", "acquisition", "n_items", "n_features", "fingerprint"}
 # Tables looked through when a file is opened. Vectors have their fingerprint; pictures
 # are looked at when they are shown.
 CHECKED = ("settings", "items", "questions", "answers", "undone", "estimates")
@@ -49,34 +56,42 @@ class Store:
     """An open project file."""
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, is_read_only: bool
+        self, path: Path, connection: sqlite3.Connection, hold: Hold | None
     ) -> None:
         self.path = path
-        self.is_read_only = is_read_only
+        self.is_read_only = hold is None
+        self._hold = hold
         self._connection = connection
+        self._n_items = 0
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Self:
         """Open a project file, bringing an older one up to date."""
         path = Path(path)
-        if not path.is_file():
-            raise StoreError(
-                f"There is no project file {path}. Make one with: likewise new {path}"
-            )
-        if not read_only and not is_writable(path):
-            raise StoreError(
-                f"{path} is read-only. Allow writing to it, or answer in a copy."
-            )
+        if read_only:
+            check_place(path)
+        else:
+            check_writable(path)
+        hold = None if read_only else hold_in_use(path)
         with said_plainly(path):
-            store = cls(path, _connect(path, read_only), read_only)
-            store._check_format()
-            if not read_only:
-                store._prepare_writing()
+            # Under its real name: what is being written lies beside that.
+            store = cls(path, _connect(path.resolve(), read_only), hold)
+            try:
+                store._check_format()
+                if not read_only:
+                    store._prepare_writing()
+                store._n_items = store.settings()["n_items"]
+            except BaseException:
+                store.close()
+                raise
         return store
 
     def close(self) -> None:
         """Close the file; what was written stays."""
         self._connection.close()
+        if self._hold is not None:
+            self._hold.close()
+            self._hold = None
 
     def __enter__(self) -> Self:
         return self
@@ -91,16 +106,12 @@ class Store:
         rows = self._read("SELECT name, value FROM settings")
         with said_plainly(self.path):
             settings = {name: json.loads(value) for name, value in rows}
-        missing = REQUIRED - settings.keys()
-        if missing:
-            raise StoreError(_damaged(self.path, f"it has no {min(missing)}"))
-        return settings
+        return check_settings(self.path, settings)
 
     def item_names(self) -> list[str]:
         """Names of all items, in order."""
-        return [
-            name for (name,) in self._read("SELECT name FROM items ORDER BY number")
-        ]
+        rows = self._read("SELECT name FROM items ORDER BY number")
+        return check_names(self.path, [name for (name,) in rows], self._n_items)
 
     def item(self, number: int) -> Item:
         """One item by its number."""
@@ -110,19 +121,27 @@ class Store:
         if not rows:
             raise NotThereError(f"There is no item {number}.")
         number, name, text, fields = rows[0]
-        return Item(number, name, text, None if fields is None else json.loads(fields))
+        with said_plainly(self.path):
+            cells = None if fields is None else json.loads(fields)
+            if cells is not None:
+                cells = check_fields(self.path, number, cells)
+            return Item(number, name, None if text is None else str(text), cells)
 
     def medium(self, item: int, role: str) -> Medium | None:
         """The picture, thumbnail or sound of an item, if it has one."""
         rows = self._read(
             "SELECT role, mime, data FROM media WHERE item = ? AND role = ?", item, role
         )
-        return Medium(*rows[0]) if rows else None
+        return Medium(*rows[0]) if rows and isinstance(rows[0][2], bytes) else None
 
     def vectors(self) -> Vectors:
         """All vectors, (n_items, n_features); checked against the fingerprint."""
         settings = self.settings()
         shape = (settings["n_items"], settings["n_features"])
+        (n_bytes,) = self._read("SELECT ifnull(sum(length(data)), 0) FROM vectors")[0]
+        # Before anything is allocated: a file may claim any size.
+        if n_bytes != 4 * shape[0] * shape[1]:
+            raise StoreError(damaged(self.path, "vectors are missing"))
         result = np.empty(shape, dtype=np.float32)
         digest = hashlib.sha256()
         rows = "SELECT first, data FROM vectors ORDER BY first"
@@ -132,7 +151,7 @@ class Store:
                 block = np.frombuffer(data, dtype="<f4").reshape(-1, shape[1])
                 result[first : first + len(block)] = block
         if digest.hexdigest() != settings["fingerprint"]:
-            raise StoreError(_damaged(self.path, "the vectors changed"))
+            raise StoreError(damaged(self.path, "the vectors changed"))
         return result
 
     def digests(self) -> dict[str, str]:
@@ -175,6 +194,7 @@ class Store:
                     "UPDATE settings SET value = ? WHERE name = ?",
                     (json.dumps(value), name),
                 )
+        self._n_items = first + n_items
 
     # Questions and answers
 
@@ -185,14 +205,17 @@ class Store:
     def open_questions(self) -> list[Question]:
         """All questions that wait for an answer."""
         rows = self._read("SELECT * FROM questions WHERE state = 'open' ORDER BY id")
-        return [Question(*row) for row in rows]
+        return [self._checked(Question(*row)) for row in rows]
+
+    def _checked(self, question: Question) -> Question:
+        return check_question(self.path, question, self._n_items)
 
     def question(self, number: int) -> Question:
         """One question by its number."""
         rows = self._read("SELECT * FROM questions WHERE id = ?", number)
         if not rows:
             raise NotThereError(f"There is no question {number}.")
-        return Question(*rows[0])
+        return self._checked(Question(*rows[0]))
 
     def add_question(
         self,
@@ -203,13 +226,15 @@ class Store:
         model_version: int,
         p_same: float | None,
     ) -> Question:
-        """Open a question for an annotator."""
+        """Open a question for an annotator; one that is open already stays."""
         with self._writing() as database:
-            number = database.execute(
-                "INSERT INTO questions (left, right, annotator, asked, model_version,"
-                " p_same) VALUES (?, ?, ?, ?, ?, ?)",
-                (left, right, annotator, now(), model_version, p_same),
-            ).lastrowid
+            number = _open_question(database, annotator)
+            if number is None:
+                number = database.execute(
+                    "INSERT INTO questions (left, right, annotator, asked,"
+                    " model_version, p_same) VALUES (?, ?, ?, ?, ?, ?)",
+                    (left, right, annotator, now(), model_version, p_same),
+                ).lastrowid
         assert number is not None
         return self.question(number)
 
@@ -314,7 +339,7 @@ class Store:
             "SELECT answers.*, undone.answer IS NOT NULL FROM answers"
             " LEFT JOIN undone ON undone.answer = answers.id ORDER BY answers.id"
         )
-        return [Answer(*row) for row in rows]
+        return [check_answer(self.path, Answer(*row), self._n_items) for row in rows]
 
     def _answer(self, number: int) -> Answer:
         return Answer(*self._read("SELECT * FROM answers WHERE id = ?", number)[0])
@@ -407,6 +432,7 @@ class Store:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it is on disk at the end, or none."""
+        self._check_there()
         with said_plainly(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -418,13 +444,29 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    def _check_there(self) -> None:
+        """Refuse to write into a file that nobody will find again."""
+        if self._hold is None:
+            return
+        try:
+            found = self.path.stat()
+        except OSError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != self._hold.key:
+            raise StoreError(
+                f"{self.path} was moved, deleted or replaced. Nothing more is kept. "
+                "Bring it back, or stop and open the project where it is now."
+            )
+
     def _check_format(self) -> None:
+        # The schema may come from a stranger: nothing in it calls anything of ours.
+        self._connection.execute("PRAGMA trusted_schema = OFF")
         (application,) = self._connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION_ID:
             raise StoreError(f"{self.path} is not a likewise project.")
         version = self._version()
         if version < 1:
-            raise StoreError(_damaged(self.path, f"it says format {version}"))
+            raise StoreError(damaged(self.path, f"it says format {version}"))
         if version > len(MIGRATIONS):
             raise StoreError(
                 f"{self.path} was made by a newer likewise (format {version}; this one "
@@ -441,7 +483,7 @@ class Store:
         for table in CHECKED:
             found = self._connection.execute(f"PRAGMA quick_check({table})").fetchone()
             if found[0] != "ok":
-                raise StoreError(_damaged(self.path, found[0]))
+                raise StoreError(damaged(self.path, found[0]))
 
     def _version(self) -> int:
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
@@ -548,21 +590,20 @@ def _insert_answer(
     return number
 
 
+def _open_question(database: sqlite3.Connection, annotator: str) -> int | None:
+    """The open question of a person: another program may have asked one meanwhile."""
+    found = database.execute(
+        "SELECT id FROM questions WHERE state = 'open' AND annotator = ?", (annotator,)
+    ).fetchone()
+    return None if found is None else int(found[0])
+
+
 def _set_state(database: sqlite3.Connection, number: int, state: str, old: str) -> bool:
     changed = database.execute(
         "UPDATE questions SET state = ? WHERE id = ? AND state = ?",
         (state, number, old),
     )
     return changed.rowcount == 1
-
-
-def is_writable(path: Path) -> bool:
-    """Whether the file may be changed."""
-    # The administrator may write anything; a file without any write permission is
-    # still meant to stay as it is.
-    return not path.exists() or (
-        os.access(path, os.W_OK) and bool(path.stat().st_mode & 0o222)
-    )
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
@@ -577,34 +618,3 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
-
-
-@contextmanager
-def said_plainly(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into a sentence for the person."""
-    try:
-        yield
-    except LikewiseError:
-        raise
-    except sqlite3.Error as error:
-        raise StoreError(_plain_words(path, error)) from error
-    except (ValueError, TypeError, OverflowError, MemoryError) as error:
-        # What cannot be decoded, or is not of the kind that was stored.
-        raise StoreError(_damaged(path, str(error))) from error
-
-
-def _plain_words(path: Path, error: sqlite3.Error) -> str:
-    name = getattr(error, "sqlite_errorname", "")
-    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
-        return f"The disk is full. Nothing was written to {path}; free some space."
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return f"Another program is writing to {path}. Close it, or copy the file."
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return f"{path} cannot be written. Allow writing to it and to its folder."
-    if name.startswith("SQLITE_NOTADB"):
-        return f"{path} is not a likewise project, or its beginning is damaged."
-    return _damaged(path, str(error))
-
-
-def _damaged(path: Path, detail: str) -> str:
-    return f"{path} is damaged: {detail}. Use a copy, or make the project anew."

@@ -17,9 +17,9 @@ from likewise.app.store import (
     insert_projection,
     insert_vectors,
     migrate_once,
-    said_plainly,
     vectors_digest,
 )
+from likewise.app.trouble import said_plainly
 from likewise.features.projection import Projection
 
 

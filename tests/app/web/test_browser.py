@@ -1,5 +1,6 @@
 """The page in a real browser: Debian's chromium, driven by Playwright."""
 
+import contextlib
 import http.server
 import re
 import shutil
@@ -8,6 +9,7 @@ import threading
 import httpx
 import numpy as np
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect, sync_playwright
 
 from likewise.app.insight import Insight
@@ -16,6 +18,7 @@ from likewise.app.writer import Writer
 from tests.app.conftest import Server, make_project, word_for
 from tests.app.test_cli import told
 from tests.app.test_items import tone
+from tests.app.web.test_server import hostile_media
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
@@ -512,6 +515,34 @@ def test_sixty_answers_through_the_page_raise_the_accuracy(tmp_path, visit, serv
 
         after = hits(project.learner().metric_.transform(project.X))
         assert after > hits(project.X.astype(float)) + 0.1
+
+
+def test_nothing_of_a_hostile_project_runs(tmp_path, chromium, serve):
+    """Items that claim to be pages and scripts: opened, framed or loaded as one."""
+    hostile_media(tmp_path / "hostile.likewise")
+    server = serve(tmp_path / "hostile.likewise")
+    context = chromium.new_context(accept_downloads=False)
+    page = context.new_page()
+    page.goto(server.client.post("/api/invitations").json()["url"])
+    page.wait_for_url(f"{server.base}/")
+    title = page.title()
+    load = """async (address) => {
+      const script = document.createElement("script");
+      script.src = address;
+      const over = new Promise((done) => { script.onload = script.onerror = done; });
+      document.head.append(script);
+      return (await over).type;
+    }"""
+    for number in range(5):
+        address = f"{server.base}/api/items/{number}/picture"
+        assert page.evaluate(load, address) == "error"
+        assert page.title() == title
+        tab = context.new_page()
+        with contextlib.suppress(PlaywrightError):  # a download is no page
+            tab.goto(address, wait_until="load")
+        assert "run" not in tab.title()
+        tab.close()
+    context.close()
 
 
 class Listener(http.server.BaseHTTPRequestHandler):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from likewise.app.project import Project
+from likewise.app.records import Medium
 from likewise.app.writer import Writer
 from tests.app.conftest import word_for
 
@@ -262,6 +263,74 @@ def test_a_second_server_is_told_so(path, serve):
     assert answer(first.client, "same")[0].status_code == 201
     first.stop()
     assert serve(path).client.get("/api/progress").json()["n_answers"] == 1
+
+
+def test_a_link_to_a_served_file_is_the_same_file(path, serve):
+    """Neither another name nor a deleted lock lets a second server in."""
+    first = serve(path)
+    soft, hard = path.with_name("soft.likewise"), path.with_name("hard.likewise")
+    soft.symlink_to(path)
+    hard.hardlink_to(path)
+    for file in path.parent.glob("*serving*"):
+        file.unlink()
+
+    for name in (path, soft, hard):
+        with pytest.raises(RuntimeError, match="Another likewise serves .* already"):
+            serve(name)
+    assert answer(first.client, "same")[0].status_code == 201
+
+
+def test_a_file_deleted_while_served_stops_the_answers(path, serve):
+    """With a sentence; an answer that would vanish is never acknowledged."""
+    client = serve(path).client
+    question = client.get("/api/question").json()["question"]
+    path.unlink()
+
+    body = {"question": question["id"], "answer": "same"}
+    reply = client.post("/api/answers", json=body)
+
+    assert reply.status_code == 507
+    assert "was moved, deleted or replaced" in reply.json()["error"]
+
+
+def hostile_media(path):
+    """Pictures that claim to be pages and scripts, in a project of a stranger."""
+    page = b"<!doctype html><script>document.title = 'run'</script>"
+    script = b"document.title = 'run'"
+    drawing = b"<svg xmlns='http://www.w3.org/2000/svg'><script>1</script></svg>"
+    claims = {
+        "text/html": page,
+        "text/javascript": script,
+        "image/svg+xml": drawing,
+        "image/png; charset=x\r\nx-evil: 1": page,
+        "image/png": page,
+    }
+    with Writer(path) as writer:
+        for number, (mime, data) in enumerate(claims.items()):
+            media = [Medium(role, mime, data) for role in ("picture", "thumbnail")]
+            writer.add(f"{number}.png", media=media)
+        settings = {"kind": "picture", "seed": 1, "acquisition": "entropy"}
+        writer.finish(np.eye(len(claims)), settings)
+    return list(claims)
+
+
+def test_media_of_other_types_are_only_ever_saved(tmp_path, serve):
+    """A closed list of types; no guessing; a policy that runs nothing."""
+    claims = hostile_media(tmp_path / "hostile.likewise")
+    client = serve(tmp_path / "hostile.likewise").client
+
+    for number, claim in enumerate(claims):
+        for role in ("picture", "thumbnail"):
+            reply = client.get(f"/api/items/{number}/{role}")
+            is_shown = claim == "image/png"
+            assert reply.headers["content-type"] == (
+                "image/png" if is_shown else "application/octet-stream"
+            )
+            assert ("content-disposition" in reply.headers) is not is_shown
+            assert reply.headers["x-content-type-options"] == "nosniff"
+            policy = reply.headers["content-security-policy"]
+            assert policy == "default-src 'none'; sandbox"
+            assert "x-evil" not in reply.headers
 
 
 def test_the_terminal_works_beside_the_page(path, serve):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
+from likewise.app.checking import medium_type
 from likewise.app.insight import Legend, Neighbour, Person, Progress
 from likewise.app.project import LABELS, MAX_NAME, check_annotator
 from likewise.app.records import Estimate, NotThereError
@@ -296,17 +297,22 @@ def get_medium(
     medium = desk.project.medium(number, role)
     if medium is None:
         raise NotThereError(f"There is no {role} of item {number}.")
+    mime, is_shown = medium_type(role, medium.mime)
     headers = {
         "cache-control": "private, max-age=86400",
         "accept-ranges": "bytes",
+        # Opened by itself, whatever it is, it can do nothing.
+        "content-security-policy": "default-src 'none'; sandbox",
     }
+    if not is_shown:
+        headers["content-disposition"] = f'attachment; filename="item-{number}.bin"'
     part = _byte_range(request.headers.get("range", ""), len(medium.data))
     if part is None:
-        return Response(medium.data, media_type=medium.mime, headers=headers)
+        return Response(medium.data, media_type=mime, headers=headers)
     first, last = part
     headers["content-range"] = f"bytes {first}-{last}/{len(medium.data)}"
     return Response(
-        medium.data[first : last + 1], 206, media_type=medium.mime, headers=headers
+        medium.data[first : last + 1], 206, media_type=mime, headers=headers
     )
 
 

@@ -2,10 +2,8 @@
 
 import secrets
 import signal
-import sqlite3
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,10 +14,12 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from likewise import LikewiseError, StoreError
+from likewise.app.holding import only_server
 from likewise.app.insight import Insight
 from likewise.app.project import Project
 from likewise.app.records import ClosedError, NotThereError
 from likewise.app.store import Store
+from likewise.app.trouble import check_writable
 from likewise.app.web import api, api_groups, pages, pages_groups, pages_results
 from likewise.app.web.desk import Desk, route_of
 from likewise.app.web.guard import Guard, address
@@ -75,29 +75,6 @@ def _say_missing(request: Request, error: Exception) -> Response:
     return _said(request, error.status_code, words)
 
 
-@contextmanager
-def only_server(path: Path) -> Iterator[None]:
-    """Hold the right to serve a file; a second server is told so.
-
-    A lock of SQLite on a small file beside the project: it works on every system
-    and ends with the process, however that ends.
-    """
-    beside = path.with_name(path.name + "-serving")
-    lock = sqlite3.connect(beside, timeout=0, isolation_level=None)
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        lock.close()
-        raise StoreError(
-            f"Another likewise serves {path} already. Use its page, or stop it first."
-        ) from error
-    try:
-        yield
-    finally:
-        lock.close()
-        beside.unlink(missing_ok=True)
-
-
 def serve(
     path: Path,
     *,
@@ -115,6 +92,7 @@ def serve(
     sys.setswitchinterval(0.0005)
     # uvicorn raises the signal again once it has shut down: leave the file in order.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    check_writable(path)
     with threadpool_limits(1), only_server(path), open_place(host, port) as place:
         project = Project(Store.open(path), is_ahead=True)
         insight = Insight(project, is_live=True)
