@@ -459,9 +459,11 @@ def test_why_says_what_is_thought_of_a_pair(blobs):
     assert why.rank == 1
     assert 0 < why.spread < 0.5
     assert why.settles_if_same >= why.settles_if_different >= 1
-    names, shares = zip(*why.reasons, strict=True)
-    assert names[0].startswith("feature ")
-    assert 0 < sum(shares) <= 1 + 1e-9
+    gap = X[pair[0]] - X[pair[1]]
+    parts = gap * (learner.metric_.get_mahalanobis_matrix() @ gap)
+    order = np.argsort(-parts)[: len(why.reasons)]
+    assert [name for name, _ in why.reasons] == [f"feature {k}" for k in order]
+    assert_allclose([share for _, share in why.reasons], (parts / parts.sum())[order])
     assert f"P(same) = {expected:.2f}" in str(why)
     assert "'Same' would settle" in str(why)
 

@@ -5,6 +5,7 @@ that help stays quick and a missing optional library hurts only its own command.
 """
 
 import importlib
+import json
 import keyword
 import sys
 
@@ -86,12 +87,33 @@ def group() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; a LikewiseError becomes one line and exit code 1."""
+    """Run the command line; an error becomes one line, or JSON where that is asked."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if "--json" in given:
+        sys.exit(_run_for_program(given))
     try:
-        group(arguments, prog_name="likewise")
+        group(given, prog_name="likewise")
     except LikewiseError as error:
         print(f"likewise: {error}", file=sys.stderr)
         sys.exit(1)
+
+
+def _run_for_program(arguments: list[str]) -> int:
+    """Run a command whose reader is a program: errors are JSON on stdout too."""
+    try:
+        code = group(arguments, prog_name="likewise", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except LikewiseError as error:
+        return _print_error(str(error), 1)
+    except click.ClickException as error:
+        return _print_error(error.format_message(), error.exit_code)
+    except click.Abort:
+        return _print_error("Interrupted.", 1)
+
+
+def _print_error(words: str, code: int) -> int:
+    print(json.dumps({"ok": False, "error": words}, ensure_ascii=False))
+    return code
 
 
 def _attribute(command: str) -> str:

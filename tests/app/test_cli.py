@@ -1,11 +1,16 @@
 """The commands: what they print, and how they end."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 from likewise.__main__ import COMMANDS, group, main
 from likewise.app.store import Store
@@ -278,3 +283,133 @@ def test_vectors_of_a_file_go_with_pictures(tmp_path, picture_folder):
     )
 
     assert (made["features"]["name"], made["n_items"]) == ("v.npy", 30)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("status", "none.likewise"), 1, "There is no project file none.likewise"),
+        (("answer", "none.likewise", "perhaps"), 2, "'perhaps' is not one of"),
+        (("nonsense",), 2, "No such command 'nonsense'"),
+        (("ask", "none.likewise", "--port", "x"), 2, "No such option"),
+    ],
+)
+def test_errors_are_json_for_programs(capsys, arguments, code, words):
+    """On stdout, in one line, with the exit code that people get too."""
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--json"])
+
+    assert ended.value.code == code
+    said = json.loads(capsys.readouterr().out)
+    assert said["ok"] is False
+    assert words in said["error"]
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1", "1e9"])
+def test_seconds_that_are_none_are_refused(path, seconds):
+    """And the question stays open."""
+    number = told("ask", path)["question"]["id"]
+
+    refused = run("answer", path, "same", "--seconds", seconds)
+
+    assert "The seconds of an answer must be a number from 0 to" in str(
+        refused.exception
+    )
+    assert told("ask", path)["question"]["id"] == number
+
+
+def test_an_annotator_is_named_once_for_all(path):
+    """Spaces are normalised wherever a name is given; none or two are refused."""
+    asked = told("ask", path, "--annotator", " a   b ")["question"]
+    told("answer", path, "same", "--annotator", "a  b", "--question", asked["id"])
+    told("answer", path, "undo", "--annotator", "a b ")
+
+    assert told("ask", path, "--annotator", "a b")["question"]["id"] == asked["id"]
+    for name in ("", "   ", "\n"):
+        refused = run("ask", path, "--annotator", name)
+        assert "must have 1 to 60 printable characters" in str(refused.exception)
+    doubled = run("label", path, "--annotator", "a b", "--annotator", "a  b")
+    assert "'--annotator' must name each once. Got 'a b' twice." in str(
+        doubled.exception
+    )
+
+
+def test_without_a_source_the_sources_are_listed(tmp_path):
+    """And no file appears."""
+    refused = run("new", tmp_path / "x.likewise")
+
+    for source in ("images", "audio", "table", "texts", "vectors", "digits"):
+        assert f"--{source}" in str(refused.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_where_a_folder_is_needed_is_called_one(tmp_path):
+    """Not "there is no folder"."""
+    (tmp_path / "a.jpg").write_bytes(b"")
+
+    refused = run("new", tmp_path / "x.likewise", "--images", tmp_path / "a.jpg")
+
+    assert str(refused.exception) == (
+        f"A folder is needed here. {tmp_path / 'a.jpg'} is a file."
+    )
+
+
+def test_asked_to_end_it_leaves_no_half_file(tmp_path):
+    """SIGTERM while a project is made, at the moment when the file has begun."""
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for number in range(400):
+        pixels = np.full((300, 300, 3), number % 256, dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+    path = tmp_path / "x.likewise"
+    made = subprocess.Popen(
+        [sys.executable, "-m", "likewise", "new", str(path), "--images", str(folder)]
+        + ["--features", "paper"],
+        stderr=subprocess.PIPE,
+    )
+    while not path.with_name("x.likewise.part").exists() and made.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.2)
+
+    made.terminate()
+    _, said = made.communicate(timeout=300)
+
+    assert made.returncode == 1
+    assert b"The same command goes on from here" in said
+    assert b"Traceback" not in said
+    names = {file.name for file in tmp_path.iterdir()}
+    assert names <= {"pictures", "x.likewise.vectors"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="xdg-open is of Linux.")
+def test_the_token_stands_in_no_command_line(path, tmp_path):
+    """The browser is started with a page that only its owner can read."""
+    programs, heard = tmp_path / "bin", tmp_path / "heard"
+    programs.mkdir()
+    opener = programs / "xdg-open"
+    opener.write_text(
+        f'#!/bin/sh\nprintf "%s" "$*" > {heard}.new\nmv {heard}.new {heard}\n'
+    )
+    opener.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    server = subprocess.Popen(
+        [sys.executable, "-m", "likewise", "label", str(path), "--json", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    try:
+        address = json.loads(server.stdout.readline())["addresses"]["me"]
+        while not heard.exists() and server.poll() is None:
+            time.sleep(0.02)
+        token = address.partition("token=")[2]
+        page = Path(heard.read_text().removeprefix("file://"))
+
+        assert token not in heard.read_text()
+        assert address in page.read_text()
+        assert page.stat().st_mode & 0o077 == 0
+    finally:
+        server.terminate()
+        server.communicate(timeout=300)
+    assert not page.exists()

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from likewise import InputError, StoreError
-from likewise.app.exchange import answer_rows, read_answers, read_links, write_answers
+from likewise.app.exchange import answer_rows, write_answers
+from likewise.app.importing import parse_labels, read_answers, read_links
 from likewise.app.project import Project
 from likewise.app.writer import Writer
 from tests.app.test_project import run, say
@@ -98,11 +99,10 @@ def test_links_go_both_ways(answered, tmp_path):
     [
         'item 3,item 9\n"item 4",item 5\n',
         "item 3\titem 9\nitem 4\titem 5\n",
-        "3 9\n4 5\n",
     ],
 )
 def test_must_link_lists_have_two_items_a_line(project, tmp_path, text):
-    """Commas, tabs or spaces; names or numbers."""
+    """Commas or tabs."""
     file = tmp_path / "links.txt"
     file.write_text(text)
 
@@ -174,6 +174,25 @@ def test_training_files_of_dedupe_are_understood(people, tmp_path):
         ("a.json", "{}", "match and distinct"),
         ("a.json", '{"match": [[1]]}', "must be a pair"),
         ("a.txt", "", "must come from a .csv"),
+        ("a.json", '{"match": 5}', "'match' must be a list of pairs"),
+        ("a.json", "[" * 100_000, "nested too deeply"),
+        ("a.jsonl", '{"a":' * 100_000, "nested too deeply"),
+        ("a.csv", "left_id,right_id,label\n1,2,same\n", "no item '1' in the project"),
+        (
+            "a.csv",
+            "left_id,right_id,label,seconds\nitem 1,item 2,same,long\n",
+            "'seconds' must be a number .* Got 'long' in row 1",
+        ),
+        (
+            "a.csv",
+            "left_id,right_id,label,seconds\nitem 1,item 2,same,nan\n",
+            "'seconds' must be a number .* Got 'nan' in row 1",
+        ),
+        (
+            "a.csv",
+            "left_id,right_id,label\nitem 1,item 2,1\nitem 1,item 3,0\n",
+            "Say what it means: --labels 0=different",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named(project, tmp_path, name, text, words):
@@ -183,6 +202,45 @@ def test_a_file_that_cannot_be_used_is_named(project, tmp_path, name, text, word
 
     with pytest.raises(InputError, match=words):
         read_answers(file, project, "someone")
+
+
+def test_zeros_are_what_they_are_said_to_be(project, tmp_path):
+    """Beside -1 they are unsure; beside ones alone somebody must say."""
+    file = tmp_path / "a.csv"
+    file.write_text("left_id,right_id,label\nitem 1,item 2,1\nitem 1,item 3,0\n")
+
+    for word, label in [("different", -1), ("unsure", 0)]:
+        rows = read_answers(file, project, "x", parse_labels([f"0={word}"]))
+        assert [row["label"] for row in rows] == [1, label]
+    file.write_text(file.read_text() + "item 2,item 3,-1\n")
+    rows = read_answers(file, project, "x")
+    assert [row["label"] for row in rows] == [1, 0, -1]
+
+
+@pytest.mark.parametrize("given", ["0", "=same", "0=maybe", ""])
+def test_meanings_that_say_nothing_are_refused(given):
+    """The option shows how it is written."""
+    with pytest.raises(InputError, match="must be like 0=different"):
+        parse_labels([given])
+
+
+def test_each_row_counts_under_its_own_annotator(project, tmp_path):
+    """In the file and for the learner, which knows each person's errors."""
+    file = tmp_path / "a.csv"
+    file.write_bytes(
+        "left_id;right_id;label;annotator\nitem 1;item 5;same;Zoë\n"
+        "item 1;item 2;different;bo\nitem 5;item 9;same;Zoë\n".encode("cp1252")
+    )
+
+    assert project.import_answers(read_answers(file, project, "file")) == 3
+
+    assert [a.annotator for a in project.answers()] == ["Zoë", "bo", "Zoë"]
+    told = project.learner().history()
+    assert [(one["annotator"], sorted(one["pair"])) for one in told] == [
+        ("Zoë", [1, 5]),
+        ("Zoë", [5, 9]),
+        ("bo", [1, 2]),
+    ]
 
 
 def test_a_pair_of_one_item_is_refused(project):

@@ -1,6 +1,7 @@
 """The loop: questions, answers, undo, change, people."""
 
 import sqlite3
+import threading
 
 import numpy as np
 import pytest
@@ -315,3 +316,72 @@ def test_a_closed_project_leaves_one_file(path):
     database = sqlite3.connect(path)
     assert database.execute("SELECT count(*) FROM answers").fetchone()[0] == 1
     database.close()
+
+
+def test_an_unsure_second_opinion_does_not_come_back(project):
+    """Whoever said "unsure" has seen the pair; the next one is another."""
+    for _ in range(12):
+        say(project, "ada")
+    asked = []
+    for _ in range(25):
+        question = project.question("bo")
+        asked.append(question.pair)
+        project.answer(question.id, 0, "bo")
+
+    assert len(set(asked)) == 25
+    assert set(asked) & {a.pair for a in project.answers() if a.annotator == "ada"}
+
+
+def test_a_fit_in_progress_keeps_nobody_from_answering(path):
+    """The lock covers the file, not the fit: many go on by what is in reserve."""
+    people = [f"person {k}" for k in range(6)]
+    project = Project(Store.open(path), is_ahead=True)
+    asked = {name: project.question(name) for name in people}
+    project._renew_reserve()
+    given = []
+
+    def go_on(name):
+        for _ in range(5):
+            answer = project.answer(asked[name].id, -1, name)
+            asked[name] = project.question(name)
+            given.append(answer.pair)
+
+    with project._choosing:  # as long as a fit takes
+        threads = [threading.Thread(target=go_on, args=(name,)) for name in people]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=120)
+        waiting = [thread for thread in threads if thread.is_alive()]
+
+    assert waiting == []
+    project.close()
+    with Project.open(path) as again:
+        assert sorted(a.pair for a in again.answers()) == sorted(given)
+    open_pairs = [question.pair for question in asked.values()]
+    assert len(set(open_pairs)) == len(people)
+    assert not set(open_pairs) & set(given)
+
+
+def test_what_was_computed_for_the_crowd_is_what_one_person_would_compute(path):
+    """Fits that fell behind are brought up: the learner knows every answer, once."""
+    project = Project(Store.open(path), is_ahead=True)
+    people = [f"person {k}" for k in range(4)]
+    for _ in range(4):
+        for name in people:
+            say(project, name)
+    learner = project.learner()
+    told = learner.history()
+    project.close()
+
+    with Project.open(path) as again:
+        expected = again.learner()
+        assert [one["pair"] for one in expected.history()] == [
+            one["pair"] for one in told
+        ]
+        pairs = [(0, 4), (0, 1), (2, 7)]
+        np.testing.assert_allclose(
+            learner.pair_probability(pairs),
+            expected.pair_probability(pairs),
+            rtol=1e-6,
+        )

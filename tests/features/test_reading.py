@@ -3,6 +3,7 @@
 import io
 import os
 import struct
+import subprocess
 import sys
 import zlib
 
@@ -200,3 +201,44 @@ def test_without_their_library_pictures_of_phones_are_named(monkeypatch):
 
     with pytest.raises(InputError, match=r"pip install 'likewise\[heic\]'"):
         open_picture(b"\0\0\0\x18ftypheic" + bytes(100))
+
+
+def blank_png(width, height):
+    """A transparent picture of any size, in a few bytes a row."""
+
+    def chunk(kind, data):
+        check = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
+
+    packer, rows = zlib.compressobj(1), []
+    for _ in range(height):
+        rows.append(packer.compress(bytes(1 + 4 * width)))
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    pixels = b"".join(rows) + packer.flush()
+    start = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
+    return start + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+@pytest.mark.slow
+def test_no_picture_takes_a_gigabyte(tmp_path):
+    """The largest that is read, with transparency; one row more is refused."""
+    side = int(reading.MAX_DECODED**0.5)
+    (tmp_path / "largest.png").write_bytes(blank_png(side, side))
+    program = (
+        "import resource, sys\n"
+        "from likewise.features.reading import open_picture, read_bytes\n"
+        "print(open_picture(read_bytes(sys.argv[1])).size[0])\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "largest.png")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    width, kilobytes = map(int, done.stdout.split())
+
+    assert width == side
+    assert kilobytes < 2**20
+    with pytest.raises(InputError, match="too many pixels"):
+        reading.open_picture(blank_png(side, side + 4))

@@ -24,12 +24,14 @@ class Ready:
 
     learner: ActiveMetric
     pair: Pair | None
+    p_same: float | None  # of that pair
 
 
 class Following(NamedTuple):
     """A question computed ahead, and whether all answers were known then."""
 
     pair: Pair | None
+    p_same: float | None
     is_exact: bool
 
 
@@ -50,7 +52,11 @@ class Turn:
                 future.cancel()
 
     def follow(
-        self, key: Key, learner: ActiveMetric, elsewhere: NDArray[np.intp]
+        self,
+        key: Key,
+        learner: ActiveMetric,
+        elsewhere: NDArray[np.intp],
+        said: float | None,
     ) -> Ready | None:
         """Compute what is asked after one answer, unless another one was given."""
         self.is_over.wait(HEAD_START)
@@ -58,10 +64,12 @@ class Turn:
             return None
         _, annotator, pair, label = key
         learner = learner.copy()
-        learner.tell([pair], [label], annotator)
+        learner.tell([pair], [label], annotator, said=[said])
         found = learner.ask(1, exclude=elsewhere)
-        following = (int(found[0, 0]), int(found[0, 1])) if len(found) else None
-        return Ready(learner, following)
+        if len(found) == 0:
+            return Ready(learner, None, None)
+        p_same = float(learner.predicted(found)[0])
+        return Ready(learner, (int(found[0, 0]), int(found[0, 1])), p_same)
 
 
 class Ahead:
@@ -89,7 +97,9 @@ class Ahead:
         self._next.pop(name, None)
         turn = self._turns[name] = Turn()
         for key in keys:
-            turn.futures[key] = self._pool.submit(turn.follow, key, learner, elsewhere)
+            turn.futures[key] = self._pool.submit(
+                turn.follow, key, learner, elsewhere, question.p_same
+            )
 
     def take(self, key: Key) -> Ready | None:
         """What was computed for this answer; None if it was not."""
@@ -110,12 +120,12 @@ class Ahead:
             return None  # the caller computes it again, and reports it
         if ready is None:
             return None
-        self._next[name] = Following(ready.pair, found == key)
+        self._next[name] = Following(ready.pair, ready.p_same, found == key)
         return ready if found == key else None
 
     def next_pair(self, annotator: str) -> Following:
         """The question computed for after the last answer; given once."""
-        return self._next.pop(annotator, Following(None, False))
+        return self._next.pop(annotator, Following(None, None, False))
 
     def close(self) -> None:
         """Drop what has not begun and wait for the rest."""

@@ -4,6 +4,7 @@ Results go to stdout, progress to stderr.
 """
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,14 @@ from likewise import InputError
 from likewise.app import items, tables
 from likewise.app.insight import Insight, Progress
 from likewise.app.items import Built, Features
-from likewise.app.project import LABELS, PURPOSES, Project, check_task
+from likewise.app.project import (
+    LABELS,
+    PURPOSES,
+    Project,
+    check_annotator,
+    check_seconds,
+    check_task,
+)
 from likewise.app.records import Question, describe_features
 from likewise.app.store import now
 from likewise.app.trouble import is_writable
@@ -28,6 +36,10 @@ from likewise.features.choosing import find_embedding
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_ANNOTATOR = "me"
+ONE_SOURCE = (
+    "A project must have one source: --images FOLDER, --audio FOLDER, --table FILE, "
+    "--texts FILE, --vectors FILE, or --digits to try it out."
+)
 as_json = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 annotator_option = click.option(
     "--annotator", default=DEFAULT_ANNOTATOR, metavar="NAME", help="Who answers."
@@ -54,9 +66,12 @@ def file_option(name: str, words: str) -> Callable[[Command], Command]:
 @project_argument
 @file_option("--images", "A folder of pictures.")
 @file_option("--vectors", "Ready numbers: .npy, .npz, .parquet or .csv.")
-@file_option("--table", "Rows to compare: .csv or .parquet.")
+@file_option("--table", "Rows to compare: .csv, .tsv, .xlsx or .parquet.")
 @file_option("--audio", "A folder of wav files.")
-@file_option("--texts", "A file with a text a line.")
+@file_option("--texts", "A file with a text a line, or a table with --column.")
+@click.option("--column", help="With --texts: the column of the table with the texts.")
+@click.option("--sep", help="What separates the cells of a table. [found]")
+@click.option("--encoding", help="How a table or text is encoded. [found]")
 @click.option("--digits", is_flag=True, help="Handwritten digits, to try it out.")
 @file_option("--thumbnails", "With --vectors: a folder with a picture a row.")
 @click.option("--text", help="With --vectors: a column, or a file of lines, to show.")
@@ -79,8 +94,7 @@ def file_option(name: str, words: str) -> Callable[[Command], Command]:
 def new(project: Path, is_json: bool, **options: Any) -> None:
     """Make a project file from pictures, vectors, a table, sounds or texts.
 
-    Without a source, the handwritten digits are used. If it is interrupted, the same
-    command goes on where it stopped.
+    If it is interrupted, the same command goes on where it stopped.
 
     Example: likewise new photos.likewise --images ~/holiday
     """
@@ -126,12 +140,18 @@ def new(project: Path, is_json: bool, **options: Any) -> None:
 
 @contextmanager
 def _resumable() -> Iterator[None]:
-    """Say that nothing is lost when a person interrupts."""
+    """Say that nothing is lost when a person interrupts.
+
+    A system that ends the program asks for the same: no half file stays behind.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
         click.echo("Stopped. The same command goes on from here.", err=True)
         raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def print_skipped(skipped: list[tuple[str, str]]) -> None:
@@ -148,6 +168,9 @@ def _build(
     table: Path | None,
     audio: Path | None,
     texts: Path | None,
+    column: str | None,
+    sep: str | None,
+    encoding: str | None,
     digits: bool,
     thumbnails: Path | None,
     text: str | None,
@@ -156,11 +179,14 @@ def _build(
     download: bool,
 ) -> Built:
     sources = [images, vectors, table, audio, texts, digits or None]
-    if sum(source is not None for source in sources) > 1:
-        raise InputError(
-            "A project must have one source: --images, --vectors, --table, --audio, "
-            "--texts or --digits. Got several."
-        )
+    n_sources = sum(source is not None for source in sources)
+    if n_sources > 1:
+        raise InputError(f"{ONE_SOURCE} Got several.")
+    if column is not None and texts is None:
+        raise InputError("'--column' needs '--texts'.")
+    if (sep or encoding) is not None and (table or texts or vectors) is None:
+        raise InputError("'--sep' and '--encoding' need --table, --texts or --vectors.")
+    form = {"sep": sep, "encoding": encoding}
     if features is not None and (images or table or audio or texts) is None:
         raise InputError("'--features' needs --images, --table, --audio or --texts.")
     if (thumbnails is not None or text is not None) and vectors is None:
@@ -175,9 +201,9 @@ def _build(
         return items.from_audio(audio, writer, progress_bar, chosen)
     if texts is not None:
         chosen = choose_features(features, "text", download)
-        return tables.from_texts(texts, writer, chosen)
+        return tables.from_texts(texts, writer, chosen, column=column, **form)
     if table is not None:
-        return _build_table(table, writer, features, download, id_column)
+        return _build_table(table, writer, features, download, id_column, form)
     if vectors is not None:
         return tables.from_vectors(
             vectors,
@@ -186,7 +212,10 @@ def _build(
             text=text,
             thumbnails=thumbnails,
             id_column=id_column,
+            **form,
         )
+    if not digits:
+        raise InputError(f"{ONE_SOURCE} Got none.")
     return items.from_digits(writer)
 
 
@@ -196,14 +225,16 @@ def _build_table(
     features: str | None,
     download: bool,
     id_column: str | None,
+    form: dict[str, str | None],
 ) -> Built:
+    given: dict[str, Any] = {"id_column": id_column, **form}
     if features is not None and features.startswith("column:"):
         column = features.removeprefix("column:")
-        return tables.from_table(path, writer, column=column, id_column=id_column)
+        return tables.from_table(path, writer, column=column, **given)
     chosen = None
     if features is not None:
         chosen = choose_features(features, "text", download)
-    return tables.from_table(path, writer, features=chosen, id_column=id_column)
+    return tables.from_table(path, writer, features=chosen, **given)
 
 
 def choose_features(name: str | None, kind: str, is_download: bool) -> Features:
@@ -281,9 +312,10 @@ def label(
 
     Example: likewise label photos.likewise
     """
+    from likewise.app.web.launching import launch, leading_page
     from likewise.app.web.server import serve
 
-    names = list(annotators) or [DEFAULT_ANNOTATOR]
+    names = _check_names(annotators)
 
     def announce(addresses: list[str]) -> None:
         if is_json:
@@ -297,9 +329,19 @@ def label(
             click.echo("Stop with Ctrl+C. Every answer is saved at once.", err=True)
         sys.stdout.flush()
         if not no_browser:
-            click.launch(addresses[0])
+            launch(leading, addresses[0])
 
-    serve(project, host=host, port=port, annotators=names, announce=announce)
+    with leading_page(project) as leading:
+        serve(project, host=host, port=port, annotators=names, announce=announce)
+
+
+def _check_names(given: tuple[str, ...]) -> list[str]:
+    """Names of the annotators, each once."""
+    names = [check_annotator(name) for name in given or (DEFAULT_ANNOTATOR,)]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"'--annotator' must name each once. Got {twice!r} twice.")
+    return names
 
 
 @click.command()
@@ -347,7 +389,7 @@ def answer(
                 if question is None:
                     raise InputError("Every pair is known: there is nothing to answer.")
                 number = question.id
-            opened.answer(number, LABELS[answer], annotator, seconds)
+            opened.answer(number, LABELS[answer], annotator, check_seconds(seconds))
         _print_question(opened, opened.question(annotator), why, is_json)
 
 

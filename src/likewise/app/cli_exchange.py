@@ -9,10 +9,9 @@ from likewise.app.cli import as_json, print_json, project_argument
 from likewise.app.exchange import (
     CONVERTERS,
     answer_rows,
-    read_answers,
-    read_links,
     write_answers,
 )
+from likewise.app.importing import parse_labels, read_answers, read_links
 from likewise.app.project import Project, check_annotator
 from likewise.app.trouble import is_writable
 
@@ -60,6 +59,12 @@ def export(
     help="Two items a line: different.",
 )
 @click.option("--annotator", default=IMPORTED, show_default=True, metavar="NAME")
+@click.option(
+    "--labels",
+    multiple=True,
+    metavar="VALUE=WORD",
+    help="What a label of the file means, like 0=different; may be repeated.",
+)
 @as_json
 def import_(
     project: Path,
@@ -67,6 +72,7 @@ def import_(
     must_link: Path | None,
     cannot_link: Path | None,
     annotator: str,
+    labels: tuple[str, ...],
     is_json: bool,
 ) -> None:
     """Take answers from a file, all of them or none.
@@ -78,11 +84,11 @@ def import_(
     """
     if answers is None and must_link is None and cannot_link is None:
         raise InputError("Name a file of answers, --must-link or --cannot-link.")
-    annotator = check_annotator(annotator)
+    annotator, meanings = check_annotator(annotator), parse_labels(labels)
     with Project.open(project) as opened:
         rows = []
         if answers is not None:
-            rows += read_answers(answers, opened, annotator)
+            rows += read_answers(answers, opened, annotator, meanings)
         if must_link is not None:
             rows += read_links(must_link, 1, opened, annotator)
         if cannot_link is not None:

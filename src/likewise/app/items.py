@@ -127,6 +127,8 @@ def from_digits(writer: Writer) -> Built:
 
 def find_files(folder: Path, suffixes: set[str]) -> list[Path]:
     """Files with these suffixes, below a folder, in the order a person would list."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"A folder is needed here. {folder} is a file.")
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.")
     found = [

@@ -7,7 +7,7 @@ every answer kept, every undo and the same next question.
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from likewise import ActiveMetric, BayesianMetric, InputError, StoreError
 from likewise.app.ahead import Ahead
+from likewise.app.crowd import N_RESERVE, Crowd
 from likewise.app.records import (
     Answer,
     ClosedError,
@@ -27,6 +28,7 @@ from likewise.app.records import (
 )
 from likewise.app.store import Store
 
+Pair = tuple[int, int]
 Pairs = NDArray[np.intp]
 
 LABELS = {"same": 1, "different": -1, "unsure": 0}
@@ -39,6 +41,7 @@ MAX_BASIS = 48
 # Ways to choose pairs that older files name, and what chooses in their stead.
 RENAMED = {"batch": "entropy"}
 MAX_NAME = 60
+MAX_SECONDS = 86_400  # a day: who takes longer was not looking
 # What questions may be for, and how they are chosen then.
 PURPOSES = {"groups": "groups", "metric": "entropy"}
 # Characters of the question put to people, and of what explains it.
@@ -68,11 +71,19 @@ class Project:
         self.names = store.item_names()
         self.X = store.vectors()
         self.lock = threading.RLock()
-        self._learner = self._untaught = _new_learner(self.X, self.settings)
+        # The lock covers the file and what was told, never a fit: this learner is only
+        # told and copied, its copies compute.
+        self._learner = _new_learner(self.X, self.settings)
+        self._untaught = self._learner.copy()
+        self._shared: tuple[Any, ActiveMetric] | None = None  # state and learner
+        self._choosing = threading.Lock()  # one fit for questions at a time
         self._answers: list[Answer] = []
-        self._told: list[int] = []  # batches told to the learner
+        self._told: list[tuple[int, str]] = []  # batches and annotators, as told
+        self._n_begun = 0  # how often the learner began anew
         self._seen: int | None = None
         self._ahead = Ahead() if is_ahead else None
+        self._crowd = Crowd()
+        self._last: dict[str, tuple[Any, Any]] = {}  # answers not followed up yet
         self._after_answer: list[Callable[[], None]] = []
 
     @classmethod
@@ -84,6 +95,7 @@ class Project:
         """Stop computing ahead and close the file."""
         if self._ahead is not None:
             self._ahead.close()
+        self._crowd.close()
         with self.lock:
             self.store.close()
 
@@ -101,22 +113,25 @@ class Project:
         None once every pair that may be asked has an answer.
         """
         annotator = check_annotator(annotator)
-        with self.lock:
-            self._sync()
-            mine = [q for q in self.store.open_questions() if q.annotator == annotator]
-            if mine:
-                question: Question | None = mine[0]
-            else:
-                question = self._new_question(annotator)
-            if question is not None:
-                self._look_ahead(question)
-            return question
+        self._crowd.saw(annotator)
+        self._follow_up(annotator)
+        ready = self._ready_question(annotator)
+        if ready is not None:
+            return ready
+        with self._choosing:
+            # Whoever was here before may have put pairs in reserve.
+            ready = self._ready_question(annotator)
+            if ready is None and self._crowd.is_large:
+                self._fill_reserve()
+                ready = self._ready_question(annotator)
+            return ready or self._chosen_question(annotator)
 
     def answer(
         self, number: int, label: int, annotator: str, seconds: float | None = None
     ) -> Answer:
         """Take the answer to an open question; it is on disk on return."""
         check_label(label)
+        annotator = check_annotator(annotator)
         with self.lock:
             self._sync()
             question = self.store.question(number)
@@ -125,12 +140,13 @@ class Project:
                     f"Question {number} is open for {question.annotator!r}, "
                     f"not for {annotator!r}."
                 )
-            answer = self.store.answer(question, label, _check_seconds(seconds))
+            answer = self.store.answer(question, label, _known_seconds(seconds))
             self._take(answer)
         return answer
 
     def undo(self, annotator: str) -> Answer:
         """Take back the annotator's last answer; its question opens again."""
+        annotator = check_annotator(annotator)
         with self.lock:
             self._sync()
             last = self.last_answer(annotator)
@@ -268,7 +284,10 @@ class Project:
         """The learner, up to date. It is shared: copy it before telling it anything."""
         with self.lock:
             self._sync()
-            return self._learner
+            key = (self.state, self._n_begun)
+            if self._shared is None or self._shared[0] != key:
+                self._shared = key, self._learner.copy()
+            return self._shared[1]
 
     def untaught(self) -> ActiveMetric:
         """A learner that was told nothing: what was believed before. It is shared."""
@@ -360,8 +379,7 @@ class Project:
 
     def p_same(self, pair: tuple[int, int]) -> float:
         """P(same) of one pair, by all that is known of the two items."""
-        with self.lock:
-            return float(self._learner.pair_probability([pair])[0])
+        return float(self.learner().pair_probability([pair])[0])
 
     def on_change(self, call: Callable[[], None]) -> None:
         """Call this after every answer, undo and import."""
@@ -375,17 +393,37 @@ class Project:
     # How the learner follows the file
 
     def _take(self, answer: Answer) -> None:
-        """Learn from an answer just stored: what was computed ahead, if it was."""
+        """Tell the learner an answer just stored."""
         key = (self.state, answer.annotator, answer.pair, answer.label)
         self._answers.append(answer)
-        ready = self._ahead.take(key) if self._ahead is not None else None
-        if ready is not None:
-            self._learner = ready.learner
-        else:
-            self._learner = self._learner.copy()
-            self._learner.tell([answer.pair], [answer.label], answer.annotator)
-        self._told.append(answer.batch)
+        asked = answer.question
+        said = None if asked is None else self.store.question(asked).p_same
+        self._learner.tell([answer.pair], [answer.label], answer.annotator, said=[said])
+        self._told.append((answer.batch, answer.annotator))
+        self._last[answer.annotator] = key, self.state
         self._notify()
+
+    def _follow_up(self, annotator: str) -> None:
+        """Take over what was computed ahead for the last answer, if it was."""
+        key, state = self._last.pop(annotator, (None, None))
+        if self._ahead is None or key is None:
+            return
+        ready = self._ahead.take(key)  # may wait for a fit, so without the lock
+        if ready is not None:
+            with self.lock:
+                if self.state == state:
+                    self._adopt(ready.learner, self._told, self._n_begun)
+
+    def _adopt(
+        self, learner: ActiveMetric, told: list[tuple[int, str]], n_begun: int
+    ) -> None:
+        """Keep the fits of a learner that has computed; it may have fallen behind."""
+        if n_begun != self._n_begun:
+            return
+        if told == self._told:
+            self._shared = (self.state, n_begun), learner
+        self._learner = learner.copy()
+        self._bring(self._learner, told)
 
     def _notify(self) -> None:
         for call in self._after_answer:
@@ -401,60 +439,121 @@ class Project:
     def _reload(self) -> None:
         self._follow_settings()
         self._answers = self.store.answers()
+        self._told = self._bring(self._learner, self._told)
+
+    def _bring(
+        self, learner: ActiveMetric, told: list[tuple[int, str]]
+    ) -> list[tuple[int, str]]:
+        """Bring a learner that was told this to what counts now; gives what it was."""
         counted = [answer for answer in self._answers if not answer.undone]
-        batches = [list(group) for _, group in groupby(counted, lambda a: a.batch)]
-        numbers = [batch[0].batch for batch in batches]
-        shared = 0
-        while shared < min(len(numbers), len(self._told)):
-            if numbers[shared] != self._told[shared]:
-                break
-            shared += 1
-        # Others may be looking at the learner of before: leave that as it is.
-        self._learner = self._learner.copy()
-        for _ in range(len(self._told) - shared):
-            self._learner.undo()
+        batches = _batches(counted)
+        numbers = [(batch[0].batch, batch[0].annotator) for batch in batches]
+        pairs = zip(numbers, told, strict=False)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        for _ in range(len(told) - shared):
+            learner.undo()
         said = self.store.predictions() if batches[shared:] else {}
         for batch in batches[shared:]:
-            self._learner.tell(
+            learner.tell(
                 [answer.pair for answer in batch],
                 [answer.label for answer in batch],
                 batch[0].annotator,
                 said=[said.get(answer.question) for answer in batch],
             )
-        self._told = numbers
+        return numbers
 
     def _follow_settings(self) -> None:
         """Begin anew where questions are for something else by now."""
         before, self.settings = self.settings, self.store.settings()
         if self.settings["acquisition"] != before["acquisition"]:
-            self._learner = self._untaught = _new_learner(self.X, self.settings)
+            self._learner = _new_learner(self.X, self.settings)
+            self._untaught = self._learner.copy()
             self._told = []
+            self._n_begun += 1
+            self._crowd.empty()
 
-    def _new_question(self, annotator: str) -> Question | None:
-        elsewhere = [question.pair for question in self.store.open_questions()]
-        pair = self._next_pair(annotator, elsewhere)
-        if pair is None:
+    def _ready_question(self, annotator: str) -> Question | None:
+        """The open question, or one that needs no fit; None if there is neither."""
+        with self.lock:
+            self._sync()
+            everybodys = self.store.open_questions()
+            mine = next((q for q in everybodys if q.annotator == annotator), None)
+            if mine is None:
+                elsewhere = [question.pair for question in everybodys]
+                mine = self._prepared_question(annotator, elsewhere)
+            if mine is not None:
+                self._look_ahead(mine)
+            return mine
+
+    def _prepared_question(
+        self, annotator: str, elsewhere: list[Pair]
+    ) -> Question | None:
+        """A question by what was computed before, for this person or in reserve."""
+        if self._crowd.is_large:
+            self._crowd.renew(self._renew_reserve)
+            again = self._second_opinion(annotator, elsewhere)
+            if again is not None:
+                return self._open(again, annotator, None)
+            taken = {*elsewhere, *self._answered()}
+            kept = self._crowd.take(lambda pair: pair not in taken)
+            return None if kept is None else self._open(kept[0], annotator, kept[1])
+        if self._ahead is None or self._second_opinion(annotator, elsewhere):
             return None
+        pair, p_same, is_exact = self._ahead.next_pair(annotator)
+        if pair is None or pair in elsewhere:
+            return None
+        is_new = is_exact or pair not in self._answered()
+        return self._open(pair, annotator, p_same) if is_new else None
+
+    def _chosen_question(self, annotator: str) -> Question | None:
+        """Choose by a fit of all answers, without keeping others from the file."""
+        while True:
+            with self.lock:
+                self._sync()
+                state, told, n_begun = self.state, list(self._told), self._n_begun
+                learner = self._learner.copy()
+                elsewhere = [question.pair for question in self.store.open_questions()]
+                again = self._second_opinion(annotator, elsewhere)
+            chosen = _choose(learner, again, elsewhere, 1)
+            with self.lock:
+                self._sync()
+                self._adopt(learner, told, n_begun)
+                is_same = (state, n_begun) == (self.state, self._n_begun)
+                if not chosen and is_same:
+                    return None
+                taken = {question.pair for question in self.store.open_questions()}
+                if not is_same:  # somebody has answered meanwhile
+                    taken |= self._answered() - {again}
+                if chosen and chosen[0][0] not in taken:
+                    question = self._open(chosen[0][0], annotator, chosen[0][1])
+                    self._look_ahead(question)
+                    return question
+
+    def _renew_reserve(self) -> None:
+        with self._choosing:
+            self._fill_reserve()
+
+    def _fill_reserve(self) -> None:
+        """Choose pairs for many people by a fit of all answers so far."""
+        with self.lock:
+            self._sync()
+            told, n_begun = list(self._told), self._n_begun
+            learner = self._learner.copy()
+            elsewhere = [question.pair for question in self.store.open_questions()]
+        chosen = _choose(learner, None, elsewhere, N_RESERVE)
+        with self.lock:
+            self._adopt(learner, told, n_begun)
+            if n_begun == self._n_begun:
+                rng = np.random.RandomState([self.settings["seed"], len(told)])
+                # Pairs drawn to check the belief come last: spread them.
+                self._crowd.fill([chosen[k] for k in rng.permutation(len(chosen))])
+
+    def _open(self, pair: Pair, annotator: str, p_same: float | None) -> Question:
         rng = np.random.RandomState([self.settings["seed"], self.version, *pair])
         left, right = pair if rng.randint(2) else pair[::-1]
-        said = float(self._learner.predicted([pair])[0])
         return self.store.add_question(
-            left, right, annotator, model_version=self.version, p_same=said
+            left, right, annotator, model_version=self.version, p_same=p_same
         )
-
-    def _next_pair(
-        self, annotator: str, elsewhere: list[tuple[int, int]]
-    ) -> tuple[int, int] | None:
-        again = self._second_opinion(annotator, elsewhere)
-        if again is not None:
-            return again
-        if self._ahead is not None:
-            pair, is_exact = self._ahead.next_pair(annotator)
-            if pair is not None and pair not in elsewhere:
-                if is_exact or pair not in self._answered():
-                    return pair
-        found = self._learner.ask(1, exclude=as_pairs(elsewhere))
-        return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
 
     def _answered(self) -> set[tuple[int, int]]:
         return {answer.pair for answer in self._answers if not answer.undone}
@@ -466,7 +565,8 @@ class Project:
 
         Without pairs in common, nothing could be said of how far people agree.
         """
-        counted = [a for a in self._answers if not a.undone and a.label != 0]
+        counted = [answer for answer in self._answers if not answer.undone]
+        # Unsure counts too: whoever said so has seen the pair.
         mine = {answer.pair for answer in counted if answer.annotator == annotator}
         if len(mine) % SECOND_OPINION != SECOND_OPINION - 1:
             return None
@@ -474,6 +574,7 @@ class Project:
             answer.pair
             for answer in counted
             if answer.annotator != annotator
+            and answer.label != 0
             and answer.source != "imported"
             and answer.pair not in mine
             and answer.pair not in elsewhere
@@ -481,14 +582,42 @@ class Project:
         return next(others, None)
 
     def _look_ahead(self, question: Question) -> None:
-        if self._ahead is None:
+        if self._ahead is None or self._crowd.is_large:
             return
         elsewhere = [
             other.pair
             for other in self.store.open_questions()
             if other.annotator != question.annotator
         ]
-        self._ahead.prepare(self._learner, self.state, question, as_pairs(elsewhere))
+        learner = self._learner.copy()
+        self._ahead.prepare(learner, self.state, question, as_pairs(elsewhere))
+
+
+def _batches(answers: list[Answer]) -> list[list[Answer]]:
+    """Answers that came together, each annotator's apart: each has its own errors."""
+    batches: list[list[Answer]] = []
+    for _, group in groupby(answers, lambda answer: answer.batch):
+        by_annotator: dict[str, list[Answer]] = {}
+        for answer in group:
+            by_annotator.setdefault(answer.annotator, []).append(answer)
+        batches += by_annotator.values()
+    return batches
+
+
+def _choose(
+    learner: ActiveMetric, again: Pair | None, elsewhere: list[Pair], n_pairs: int
+) -> list[tuple[Pair, float]]:
+    """Pairs worth asking now, each with its P(same); the given one, if any."""
+    if again is None:
+        found = learner.ask(n_pairs, exclude=as_pairs(elsewhere))
+    else:
+        found = as_pairs([again])
+    if len(found) == 0:
+        return []
+    p_same = learner.predicted(found)
+    return [
+        ((int(i), int(j)), float(p)) for (i, j), p in zip(found, p_same, strict=True)
+    ]
 
 
 def as_pairs(pairs: list[tuple[int, int]]) -> Pairs:
@@ -537,9 +666,19 @@ def _key(row: dict[str, Any]) -> tuple[tuple[int, int], str]:
     return (left, right), row["annotator"]
 
 
-def _check_seconds(seconds: float | None) -> float | None:
+def check_seconds(seconds: float | None) -> float | None:
+    """Return how long an answer took, or say what it must be."""
+    if seconds is not None and not 0 <= seconds < MAX_SECONDS:
+        raise InputError(
+            f"The seconds of an answer must be a number from 0 to {MAX_SECONDS:,}. "
+            f"Got {seconds}."
+        )
+    return seconds
+
+
+def _known_seconds(seconds: float | None) -> float | None:
     """How long an answer took, to the millisecond; nonsense becomes unknown."""
-    if seconds is None or not 0 <= seconds < 86_400:
+    if seconds is None or not 0 <= seconds < MAX_SECONDS:
         return None
     return round(float(seconds), 3)
 

@@ -1,7 +1,8 @@
-"""Items from tables, lines of text and ready vectors: csv, parquet, npy, npz, txt."""
+"""Items from tables, texts and ready vectors: csv, xlsx, parquet, npy, npz, txt."""
 
-import csv
 import hashlib
+import math
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -21,42 +22,15 @@ from likewise.app.items import (
     readable,
 )
 from likewise.app.records import Medium
+from likewise.app.sheets import SHEETS, read_sheet, read_text
 from likewise.app.writer import Writer
-from likewise.errors import MissingExtraError
 from likewise.features import texts
 from likewise.features.embedding import embed_items
 from likewise.features.tables import Columns, encode_columns, is_number
 
 VECTOR_FILES = {".npy", ".npz", ".csv", ".parquet"}
-
-
-def read_columns(path: Path) -> Columns:
-    """Read a csv or parquet file into columns; empty cells are None."""
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
-    if path.suffix.lower() == ".parquet":
-        return _read_parquet(path)
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.reader(file))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} is not a csv file in UTF-8: {error}.") from error
-    rows = [row for row in rows if row]
-    if len(rows) < 2:
-        raise InputError(f"{path} must have a header and rows. Got {len(rows)} lines.")
-    header = rows[0]
-    if len(set(header)) < len(header):
-        raise InputError(f"The columns of {path} must have different names.")
-    for number, row in enumerate(rows[1:], start=2):
-        if len(row) != len(header):
-            raise InputError(
-                f"Every row of {path} must have {len(header)} cells. "
-                f"Got {len(row)} in row {number}."
-            )
-    return {
-        name: [row[k] if row[k] != "" else None for row in rows[1:]]
-        for k, name in enumerate(header)
-    }
+# Bytes that the arrays of an .npz may unpack to: they are all in memory at once.
+MAX_UNPACKED = 2 * 2**30
 
 
 def from_table(
@@ -66,13 +40,15 @@ def from_table(
     features: Features | None = None,
     column: str | None = None,
     id_column: str | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
 ) -> Built:
     """Make an item of every row: all its cells, one column alone, or given vectors.
 
     Without `features` the built-in way is taken; with an embedding, it takes the place
     of the built-in one for texts.
     """
-    columns = read_columns(path)
+    columns = read_sheet(path, sep, encoding)
     names = _names(columns, id_column, path)
     used = {name: cells for name, cells in columns.items() if name != id_column}
     built = _encode_rows(path, used, features, column)
@@ -115,24 +91,48 @@ def _encode_column(path: Path, columns: Columns, column: str) -> Built:
     return finish_vectors("row", vectors, Ready(f"column:{column}", digest, vectors))
 
 
-def from_texts(path: Path, writer: Writer, features: Features) -> Built:
-    """Make an item of every line of a file that is not empty."""
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not a text in UTF-8: {error}.") from error
-    told = {k: line.strip() for k, line in enumerate(lines, start=1) if line.strip()}
+def from_texts(
+    path: Path,
+    writer: Writer,
+    features: Features,
+    *,
+    column: str | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
+) -> Built:
+    """Make an item of every line of a file, or of every cell of a table's column."""
+    if column is not None or path.suffix.lower() in SHEETS:
+        told = _column_texts(path, column, sep, encoding)
+        what = "row"
+    else:
+        lines = read_text(path, encoding).splitlines()
+        told = {k: line.strip() for k, line in enumerate(lines, start=1)}
+        what = "line"
+    told = {k: words for k, words in told.items() if words}
     if len(told) < 2:
         raise InputError(f"A project needs at least two items. {path} has {len(told)}.")
     if isinstance(features, Ready):
-        vectors = _check_ready(features, len(told), "lines with text")
+        vectors = _check_ready(features, len(told), f"{what}s with text")
     else:
         vectors = embed_items(list(told.values()), features)
-    for number, line in told.items():
-        writer.add(f"line {number}", text=line)
+    for number, words in told.items():
+        writer.add(f"{what} {number}", text=words)
     return finish_vectors("text", vectors, features)
+
+
+def _column_texts(
+    path: Path, column: str | None, sep: str | None, encoding: str | None
+) -> dict[int, str]:
+    """Texts of a table's column, by the number of the row as a person counts."""
+    columns = read_sheet(path, sep, encoding)
+    if column is None:
+        raise InputError(
+            f"{path} is a table: name the column of the texts with --column. "
+            f"It has {_some(columns)}."
+        )
+    if column not in columns:
+        raise InputError(f"{path} has no column '{column}'. Got {_some(columns)}.")
+    return {k: _cell(cell).strip() for k, cell in enumerate(columns[column], start=1)}
 
 
 def _check_ready(ready: Ready, n_items: int, what: str) -> NDArray[np.float64]:
@@ -182,9 +182,11 @@ def from_vectors(
     text: str | None = None,
     thumbnails: Path | None = None,
     id_column: str | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
 ) -> Built:
     """Make an item of every row of ready vectors, shown as a picture or a text."""
-    arrays = read_arrays(path)
+    arrays = read_arrays(path, sep, encoding)
     lines = _texts(arrays, text)
     given = arrays.pop(id_column, None) if id_column is not None else None
     if id_column is not None and given is None:
@@ -217,7 +219,9 @@ def from_vectors(
     return Built("text" if pictures is None else "picture", vectors, skipped)
 
 
-def read_arrays(path: Path) -> dict[str, Any]:
+def read_arrays(
+    path: Path, sep: str | None = None, encoding: str | None = None
+) -> dict[str, Any]:
     """Read a file of vectors into named columns or arrays."""
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
@@ -226,15 +230,48 @@ def read_arrays(path: Path) -> dict[str, Any]:
         if suffix == ".npy":
             return {"vectors": np.load(path, allow_pickle=False, mmap_mode="r")}
         if suffix == ".npz":
+            _check_packed(path)
             with np.load(path, allow_pickle=False) as arrays:
                 return dict(arrays)
-    except (ValueError, OSError, EOFError) as error:
+    except InputError:
+        raise
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
-    if suffix in (".csv", ".parquet"):
-        return dict(read_columns(path))
+    if suffix in SHEETS:
+        return dict(read_sheet(path, sep, encoding))
     raise InputError(
-        f"'--vectors' must be a .npy, .npz, .parquet or .csv file. Got {path.name}."
+        "'--vectors' must be a .npy, .npz, .parquet, .csv or .xlsx file. "
+        f"Got {path.name}."
     )
+
+
+def _check_packed(path: Path) -> None:
+    """Refuse arrays that would unpack to too much, or not to what they claim."""
+    from numpy.lib import format as npy
+
+    with zipfile.ZipFile(path) as packed:
+        n_bytes = sum(one.file_size for one in packed.infolist())
+        if n_bytes > MAX_UNPACKED:
+            raise InputError(
+                f"{path} unpacks to {n_bytes // 2**20:,} MB; at most "
+                f"{MAX_UNPACKED // 2**20:,} are read. Save large vectors as .npy."
+            )
+        for one in packed.infolist():
+            with packed.open(one) as file:
+                major, _ = npy.read_magic(file)
+                read = npy.read_array_header_1_0 if major == 1 else _header_2_0
+                shape, _, kind = read(file)
+            if math.prod(shape) * kind.itemsize > one.file_size:
+                raise InputError(
+                    f"{path} cannot be read: {one.filename} claims to have the shape "
+                    f"{shape}, which is more than there is."
+                )
+
+
+def _header_2_0(file: Any) -> Any:
+    from numpy.lib import format as npy
+
+    return npy.read_array_header_2_0(file)
 
 
 def _vectors(arrays: dict[str, Any], path: Path) -> NDArray[Any]:
@@ -298,7 +335,7 @@ def _texts(arrays: dict[str, Any], text: str | None) -> list[Any] | None:
     if text in arrays:
         return list(arrays.pop(text))
     if Path(text).is_file():
-        return Path(text).read_text(encoding="utf-8").splitlines()
+        return read_text(Path(text)).splitlines()
     raise InputError(
         f"'--text' must be a column or a file of lines. Got {text!r}; "
         f"columns are {_some(arrays)}."
@@ -364,15 +401,3 @@ def _cell(value: Any) -> str:
 def _some(columns: dict[str, Any]) -> str:
     names = list(columns)
     return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-
-
-def _read_parquet(path: Path) -> Columns:
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Reading parquet", "parquet") from error
-    try:
-        return dict(parquet.read_table(path).to_pydict())
-    except (arrow.ArrowException, OSError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # No photograph of a camera is as large; reading more could exhaust the memory.
 MAX_BYTES = 256 * 2**20
 MAX_PIXELS = 100_000_000
+# Pixels in memory, at 4 bytes each and up to four times at once: less than 1 GiB. A
+# JPEG of more is read at half its size or less.
+MAX_DECODED = 48_000_000
 # What Pillow may take a file for: its other readers run programs or know few pictures.
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
 # What phones write needs a library of its own.
@@ -81,6 +84,8 @@ def open_picture(data: bytes) -> "Image":
                 if opened.width * opened.height > MAX_PIXELS:
                     raise InputError("too many pixels")
                 opened.draft("RGB", (ENOUGH_SIDE, ENOUGH_SIDE))
+                if opened.width * opened.height > MAX_DECODED:
+                    raise InputError("too many pixels")
                 return _plain(opened)
     except InputError:
         raise

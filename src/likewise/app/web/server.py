@@ -21,6 +21,7 @@ from likewise.app.records import ClosedError, NotThereError
 from likewise.app.store import Store
 from likewise.app.trouble import check_writable
 from likewise.app.web import api, api_groups, pages, pages_groups, pages_results
+from likewise.app.web.connections import Connections
 from likewise.app.web.desk import Desk, route_of
 from likewise.app.web.guard import Guard, address
 from likewise.app.web.listening import BACKLOG, open_place
@@ -103,12 +104,15 @@ def serve(
             return address(place.name, place.port, key, sessions.invite())
 
         app = make_app(Desk(project, insight, sessions, invite))
-        guard: Any = Guard(
+        guard = Guard(
             app, sessions, place.names, place.port, key, is_open=place.is_open
         )
+        connections: Any = Connections(guard)
         config = uvicorn.Config(
-            guard,
-            log_level="warning",
+            connections,
+            http=connections.protocol(),
+            ws="none",
+            log_level="error",  # a line for every bad request would fill a disk
             access_log=False,
             server_header=False,
             backlog=BACKLOG,

@@ -1,0 +1,71 @@
+"""Questions for many people at once: each fit chooses more pairs than one.
+
+What follows each answer can be computed ahead for one or two people. For more there is
+a reserve: pairs worth asking by a fit of some answers ago, renewed all the time.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+Pair = tuple[int, int]
+
+# Up to so many people have their next question computed for each of their answers.
+FEW = 2
+# Seconds after which somebody who asked for nothing counts as gone.
+RECENT = 20.0
+# Pairs that one fit chooses where many answer: as many as are used up during a fit, at
+# hundreds of answers a second.
+N_RESERVE = 400
+
+
+class Crowd:
+    """Who answers at present, and pairs in reserve for them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: dict[str, float] = {}
+        self._reserve: list[tuple[Pair, float]] = []
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="reserve")
+        self._renewal: Future[None] | None = None
+
+    def saw(self, annotator: str) -> None:
+        """Take note that somebody wants a question."""
+        with self._lock:
+            self._seen[annotator] = time.monotonic()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether more people answer than could be computed ahead for."""
+        oldest = time.monotonic() - RECENT
+        with self._lock:
+            return sum(at > oldest for at in self._seen.values()) > FEW
+
+    def take(self, is_free: Callable[[Pair], bool]) -> tuple[Pair, float] | None:
+        """The next pair in reserve that nobody has; each is given once."""
+        with self._lock:
+            while self._reserve:
+                pair, p_same = self._reserve.pop(0)
+                if is_free(pair):
+                    return pair, p_same
+        return None
+
+    def fill(self, chosen: list[tuple[Pair, float]]) -> None:
+        """Put pairs in reserve, in the place of those that were left."""
+        with self._lock:
+            self._reserve = chosen
+
+    def empty(self) -> None:
+        """Forget the reserve: what is asked for has changed."""
+        self.fill([])
+
+    def renew(self, choose: Callable[[], None]) -> None:
+        """Choose new pairs in the background, unless that is being done."""
+        with self._lock:
+            if self._renewal is None or self._renewal.done():
+                self._renewal = self._pool.submit(choose)
+
+    def close(self) -> None:
+        """Wait for what has begun."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
