@@ -13,7 +13,7 @@ from likewise import BayesianMetric, Neighbours
 from likewise.app.cli import as_json, download_option, print_json, project_argument
 from likewise.app.project import Project
 from likewise.app.searching import find_start
-from likewise.app.store import is_writable
+from likewise.app.trouble import is_writable
 from likewise.using.exports import export_metric as write_metric
 from likewise.using.exports import export_vectors
 
