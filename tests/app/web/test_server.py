@@ -229,8 +229,8 @@ def test_hostile_names_are_shown_harmlessly(tmp_path, serve):
         text = client.get(page).text
         assert "<script>alert" not in text and "<img src=x" not in text, page
     templated = client.get("/neighbours", params={"item": "{{ 7 * 7 }}"}).text
-    assert "{{ 7 * 7 }}" in templated
-    assert not re.search(r"\b49\b", re.sub(r'"[^"]*"', "", templated))
+    assert re.search(r">\s*\{\{ 7 \* 7 \}\}\s*<", templated)
+    assert not re.search(r">\s*49\s*<", templated)
     for number, name in enumerate(HOSTILE):
         reply = client.get("/neighbours", params={"item": str(number)})
         assert reply.status_code == 200
