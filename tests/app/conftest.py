@@ -101,7 +101,11 @@ class Server:
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(self.stop()[1])
-        self.addresses = json.loads(line)["addresses"]
+        told = json.loads(line)
+        if not told["ok"]:
+            self.stop()
+            raise RuntimeError(told["error"])
+        self.addresses = told["addresses"]
         self.base = next(iter(self.addresses.values())).split("/?")[0]
         self.origin = self.base.rpartition("/")[0]  # without the secret path
         # A name that browsers find and this system may not is reached by its address.
