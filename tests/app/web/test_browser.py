@@ -437,18 +437,18 @@ def test_sounds_and_rows_have_their_own_looks(tmp_path, visit, serve):
     page = visit(serve(tmp_path / "s.likewise"))
     assert page.locator(".pair audio").count() == 2
     length = "document.querySelector('audio').duration"
-    page.wait_for_function(f"{length} > 0.9")
+    page.wait_for_function(f"() => {length} > 0.9")
     wave = "document.querySelector('.wave')"
-    page.wait_for_function(f"{wave}.complete && {wave}.naturalWidth > 0")
+    page.wait_for_function(f"() => {wave}.complete && {wave}.naturalWidth > 0")
     page.locator(".pair audio").first.focus()
     page.keyboard.press("p")
-    page.wait_for_function("document.querySelectorAll('.playing').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('.playing').length === 1")
     page.keyboard.press(" ")
-    page.wait_for_function("document.querySelectorAll('.playing').length === 0")
+    page.wait_for_function("() => document.querySelectorAll('.playing').length === 0")
     press(page, "ArrowRight")  # an answer, though a player has the focus
     page.goto(page.url + "history")
     page.get_by_role("button", name="Play").first.click()
-    page.wait_for_function("document.querySelectorAll('.playing').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('.playing').length === 1")
     page = visit(serve(tmp_path / "t.likewise"))
     assert page.locator(".pair .differs").count() == 2
     assert all("size" in t for t in page.locator(".pair .differs").all_inner_texts())
