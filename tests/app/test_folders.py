@@ -170,6 +170,24 @@ def test_a_hostile_project_writes_and_reads_nothing_outside(tmp_path):
     ]
 
 
+def test_a_hostile_project_takes_no_file_that_it_was_not_made_of(tmp_path):
+    """It names a folder of yours and a file in it: only its own bytes are written."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "key.jpg").write_text("yours")
+    with Writer(tmp_path / "p.likewise") as writer:
+        for name in ("key.jpg", "other.jpg"):
+            medium = Medium("picture", "image/jpeg", b"shown")
+            writer.add(name, media=[medium], digest=f"{name}: no sum of yours")
+        settings = {"kind": "picture", "seed": 1, "acquisition": "groups"}
+        writer.finish(np.eye(2), {**settings, "folder": str(home)})
+
+    told("groups", tmp_path / "p.likewise", "--folders", tmp_path / "sorted")
+
+    made = [file for file in (tmp_path / "sorted").rglob("*") if file.is_file()]
+    assert [file.read_bytes() for file in made] == [b"shown"] * 2
+
+
 @pytest.mark.parametrize(
     ("name", "safe"),
     [

@@ -4,6 +4,7 @@ Nothing is ever overwritten: everything is put together beside the place that wa
 named, which must be empty or not there, and appears there at once.
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -33,7 +34,7 @@ class Written:
 
     n_groups: int
     n_files: int
-    n_shown: int = 0  # originals that were not found: what the project shows instead
+    n_shown: int = 0  # originals not found, or changed: what the project shows instead
 
 
 def check_empty(folder: Path) -> None:
@@ -118,6 +119,8 @@ class _Filler:
     def __init__(self, project: Project, is_link: bool) -> None:
         self.project, self.is_link = project, is_link
         self.originals = originals_of(project)
+        digests = project.store.digests()
+        self._digests = {name: digest for digest, name in digests.items()}
         self.n_shown = 0
         self._taken: set[str] = set()
 
@@ -126,7 +129,9 @@ class _Filler:
         name = self.project.names[item]
         if self.originals is not None:
             original = _original(self.originals, name)
-            if original is not None:
+            # A project from a stranger may name a folder and files of yours: only what
+            # the project was made of is taken, byte for byte.
+            if original is not None and _digest(original) == self._digests.get(name):
                 self._put_original(original, place / file_name(Path(name).name))
                 return
         self._put_shown(item, place / file_name(Path(name).name))
@@ -167,6 +172,15 @@ def _original(folder: Path, name: str) -> Path | None:
     except (OSError, ValueError):
         return None
     return path if inside else None
+
+
+def _digest(path: Path) -> str | None:
+    """The sha256 of a file; None where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
 
 
 def _places(found: Found, folder: Path) -> list[Path]:
