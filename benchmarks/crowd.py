@@ -15,23 +15,9 @@ from pathlib import Path
 
 import httpx
 import numpy as np
-
-from likewise.app.writer import Writer
+from page import make
 
 N_ITEMS, N_CLIENTS, SECONDS = 500, 20, 15.0
-
-
-def make(path, acquisition):
-    """Items in five classes, which three of 36 features tell apart."""
-    rng = np.random.RandomState(0)
-    classes = np.arange(N_ITEMS) % 5
-    X = rng.normal(size=(N_ITEMS, 36))
-    X[:, :3] += 3 * classes[:, None]
-    with Writer(path) as writer:
-        for k in range(N_ITEMS):
-            writer.add(f"item {k}", text=f"item {k}")
-        writer.finish(X, {"kind": "text", "seed": 1, "acquisition": acquisition})
-    return classes
 
 
 def enter(address):
@@ -86,7 +72,7 @@ def main():
     for acquisition in ("groups", "entropy"):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "crowd.likewise"
-            waits, looks = measure(path, make(path, acquisition))
+            waits, looks = measure(path, make(path, N_ITEMS, acquisition))
         print(
             f"{acquisition}: {N_CLIENTS} clients, {len(waits) / SECONDS:.1f} answers a "
             f"second; the next question after {np.median(waits):.2f} s, 19 in 20 within"

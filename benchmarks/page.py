@@ -20,16 +20,16 @@ N_ITEMS, N_ANSWERS = 5_000, 10
 LOOKS = {"at once": 0.0, "after 3 s": 3.0}
 
 
-def make(path):
+def make(path, n_items, acquisition):
     """Items in five classes, which three of 36 features tell apart."""
     rng = np.random.RandomState(0)
-    classes = np.arange(N_ITEMS) % 5
-    X = rng.normal(size=(N_ITEMS, 36))
+    classes = np.arange(n_items) % 5
+    X = rng.normal(size=(n_items, 36))
     X[:, :3] += 3 * classes[:, None]
     with Writer(path) as writer:
-        for k in range(N_ITEMS):
+        for k in range(n_items):
             writer.add(f"item {k}", text=f"item {k}")
-        writer.finish(X, {"kind": "text", "seed": 1, "acquisition": "entropy"})
+        writer.finish(X, {"kind": "text", "seed": 1, "acquisition": acquisition})
     return classes
 
 
@@ -52,7 +52,7 @@ def main():
     for what, seconds_looked in LOOKS.items():
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "many.likewise"
-            taken = waits(path, make(path), seconds_looked)
+            taken = waits(path, make(path, N_ITEMS, "entropy"), seconds_looked)
         print(
             f"{N_ITEMS:,} items, answered {what}: the next question after "
             f"{np.median(taken):.3f} s, at most {max(taken):.3f} s",

@@ -792,3 +792,20 @@ def test_what_follows_is_asked_now_and_then(blobs):
     assert 4 <= n_known(0.1, flipped=0) <= 6
     assert n_known(0.1, flipped=2) > 8
     assert n_known(0.0, flipped=0) == 0
+
+
+def test_only_candidates_are_audited(rng):
+    """What follows is asked only where it may be asked at all."""
+    X, y = rng.normal(size=(30, 4)), np.arange(30) // 10
+    candidates = [(i, j) for i in range(30) for j in range(i + 1, min(i + 6, 30))]
+    learner = ActiveMetric(X, candidates=candidates, random_state=0)
+    asked = []
+    for _ in range(9):
+        question = learner.ask(10)
+        asked += map(tuple, question.tolist())
+        labels = np.array(answers(y, question))
+        labels[:2] *= -1  # upset, so that audits are many
+        learner.tell(question, labels)
+
+    assert len(asked) > 60
+    assert set(asked) <= set(candidates)

@@ -476,7 +476,7 @@ class ActiveMetric:
             return none
         implied = self._log.closure.implied_pairs(search.SHORTLIST, rng)[0]
         taken = np.isin(self._numbers(implied), excluded) | self._is_random(implied)
-        implied = implied[~taken]
+        implied = implied[~taken & self._is_candidate(implied)]
         return implied[rng.permutation(len(implied))[:n_audits]]
 
     def _checks(
@@ -547,10 +547,7 @@ class ActiveMetric:
         is_open = self._is_open(taken)
 
         def may_ask(pairs: Pairs) -> Mask:
-            if self._candidates is None:
-                return is_open(pairs)
-            among = np.isin(self._numbers(pairs), self._numbers(self._candidates))
-            return is_open(pairs) & among
+            return np.asarray(is_open(pairs) & self._is_candidate(pairs))
 
         doubted = self._joins_to_doubt(taken)
         closure = self._log.closure
@@ -582,6 +579,12 @@ class ActiveMetric:
             return np.asarray(~self._log.is_known(pairs) & ~is_closed)
 
         return is_open
+
+    def _is_candidate(self, pairs: Pairs) -> Mask:
+        """Which pairs are among those that may be asked at all."""
+        if self._candidates is None:
+            return np.ones(len(pairs), dtype=bool)
+        return np.isin(self._numbers(pairs), self._numbers(self._candidates))
 
     def _n_candidates(self) -> int:
         if self._candidates is None:
