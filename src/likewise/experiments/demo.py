@@ -76,7 +76,7 @@ def demo(seeds: int, out: Path, serve: bool) -> None:
     save_picture(curves, plain, out)
     print(f"Picture: {out}")
     print("Next: answer questions about these digits yourself, in the browser:")
-    print("    pip install 'likewise[app]' && likewise demo --serve")
+    print("    pip install '.[app]' && likewise demo --serve    # in the clone")
 
 
 def run(seed: int, acquisition: str, step: Callable[[], object]) -> Curve:
