@@ -6,7 +6,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from likewise import InputError
 from likewise.app.grouping import Grouping
-from likewise.app.project import LABELS, Project
+from likewise.app.inputs import LABELS
+from likewise.app.project import Project
 from tests.app.conftest import CLASSES, make_project, word_for
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from likewise import InputError, StoreError
-from likewise.app import project as module
-from likewise.app.project import LABELS, Project
+from likewise.app import learners as module
+from likewise.app.inputs import LABELS
+from likewise.app.project import Project
 from likewise.app.store import Store
 from tests.app.conftest import make_project, word_for
 

@@ -17,16 +17,16 @@ import click
 
 from likewise import InputError
 from likewise.app import items, tables
-from likewise.app.insight import Insight, Progress
-from likewise.app.items import Built, Features
-from likewise.app.project import (
+from likewise.app.inputs import (
     LABELS,
     PURPOSES,
-    Project,
     check_annotator,
     check_seconds,
     check_task,
 )
+from likewise.app.insight import Insight, Progress
+from likewise.app.items import Built, Features
+from likewise.app.project import Project
 from likewise.app.records import Question, describe_features
 from likewise.app.store import now
 from likewise.app.trouble import is_writable

@@ -12,7 +12,8 @@ from likewise.app.exchange import (
     write_answers,
 )
 from likewise.app.importing import parse_labels, read_answers, read_links
-from likewise.app.project import Project, check_annotator
+from likewise.app.inputs import check_annotator
+from likewise.app.project import Project
 from likewise.app.trouble import is_writable
 
 IMPORTED = "imported"

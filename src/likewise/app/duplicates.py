@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from likewise.app.project import WORDS, Project
+from likewise.app.inputs import WORDS
+from likewise.app.project import Project
 
 # Neighbours of each item that are looked at, and of all such pairs the nearest: P(same)
 # of a pair costs more than its distance.

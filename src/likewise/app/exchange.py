@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from likewise import InputError, StoreError
-from likewise.app.project import WORDS, Project
+from likewise.app.inputs import WORDS
+from likewise.app.project import Project
 from likewise.errors import MissingExtraError
 
 Row = dict[str, Any]

@@ -11,7 +11,8 @@ from typing import Any
 
 from likewise import InputError
 from likewise.app.exchange import FORMULA, Row
-from likewise.app.project import LABELS, Project, check_annotator, check_seconds
+from likewise.app.inputs import LABELS, check_annotator, check_seconds
+from likewise.app.project import Project
 from likewise.app.sheets import SHEETS, read_sheet, read_text
 
 # How other tools write what we call same, different and unsure.

@@ -7,16 +7,23 @@ every answer kept, every undo and the same next question.
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import groupby, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from likewise import ActiveMetric, BayesianMetric, InputError, StoreError
+from likewise import ActiveMetric, InputError
 from likewise.app.ahead import Ahead
 from likewise.app.crowd import N_RESERVE, Crowd
+from likewise.app.inputs import (
+    PURPOSES,
+    check_annotator,
+    check_label,
+    check_task,
+    known_seconds,
+)
+from likewise.app.learners import Pair, as_pairs, batches_of, choose, new_learner
 from likewise.app.records import (
     Answer,
     ClosedError,
@@ -28,24 +35,6 @@ from likewise.app.records import (
 )
 from likewise.app.store import Store
 
-Pair = tuple[int, int]
-Pairs = NDArray[np.intp]
-
-LABELS = {"same": 1, "different": -1, "unsure": 0}
-WORDS = {label: word for word, label in LABELS.items()}
-# Up to this many items every pair may be asked; beyond, a drawn part of them.
-MAX_EXHAUSTIVE = 6000
-N_CANDIDATES = 60_000
-# And the matrix spans as many directions at most: more would take minutes a question.
-MAX_BASIS = 48
-# Ways to choose pairs that older files name, and what chooses in their stead.
-RENAMED = {"batch": "entropy"}
-MAX_NAME = 60
-MAX_SECONDS = 86_400  # a day: who takes longer was not looking
-# What questions may be for, and how they are chosen then.
-PURPOSES = {"groups": "groups", "metric": "entropy"}
-# Characters of the question put to people, and of what explains it.
-MAX_QUESTION, MAX_INSTRUCTIONS = 200, 5000
 # Where several people answer, one question in so many was answered by another before.
 SECOND_OPINION = 10
 
@@ -73,7 +62,7 @@ class Project:
         self.lock = threading.RLock()
         # The lock covers the file and what was told, never a fit: this learner is only
         # told and copied, its copies compute.
-        self._learner = _new_learner(self.X, self.settings)
+        self._learner = new_learner(self.X, self.settings)
         self._untaught = self._learner.copy()
         self._shared: tuple[Any, ActiveMetric] | None = None  # state and learner
         self._choosing = threading.Lock()  # one fit for questions at a time
@@ -140,7 +129,7 @@ class Project:
                     f"Question {number} is open for {question.annotator!r}, "
                     f"not for {annotator!r}."
                 )
-            answer = self.store.answer(question, label, _known_seconds(seconds))
+            answer = self.store.answer(question, label, known_seconds(seconds))
             self._take(answer)
         return answer
 
@@ -446,7 +435,7 @@ class Project:
     ) -> list[tuple[int, str]]:
         """Bring a learner that was told this to what counts now; gives what it was."""
         counted = [answer for answer in self._answers if not answer.undone]
-        batches = _batches(counted)
+        batches = batches_of(counted)
         numbers = [(batch[0].batch, batch[0].annotator) for batch in batches]
         pairs = zip(numbers, told, strict=False)
         shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -466,7 +455,7 @@ class Project:
         """Begin anew where questions are for something else by now."""
         before, self.settings = self.settings, self.store.settings()
         if self.settings["acquisition"] != before["acquisition"]:
-            self._learner = _new_learner(self.X, self.settings)
+            self._learner = new_learner(self.X, self.settings)
             self._untaught = self._learner.copy()
             self._told = []
             self._n_begun += 1
@@ -514,7 +503,7 @@ class Project:
                 learner = self._learner.copy()
                 elsewhere = [question.pair for question in self.store.open_questions()]
                 again = self._second_opinion(annotator, elsewhere)
-            chosen = _choose(learner, again, elsewhere, 1)
+            chosen = choose(learner, again, elsewhere, 1)
             with self.lock:
                 self._sync()
                 self._adopt(learner, told, n_begun)
@@ -540,7 +529,7 @@ class Project:
             told, n_begun = list(self._told), self._n_begun
             learner = self._learner.copy()
             elsewhere = [question.pair for question in self.store.open_questions()]
-        chosen = _choose(learner, None, elsewhere, N_RESERVE)
+        chosen = choose(learner, None, elsewhere, N_RESERVE)
         with self.lock:
             self._adopt(learner, told, n_begun)
             if n_begun == self._n_begun:
@@ -593,126 +582,7 @@ class Project:
         self._ahead.prepare(learner, self.state, question, as_pairs(elsewhere))
 
 
-def _batches(answers: list[Answer]) -> list[list[Answer]]:
-    """Answers that came together, each annotator's apart: each has its own errors."""
-    batches: list[list[Answer]] = []
-    for _, group in groupby(answers, lambda answer: answer.batch):
-        by_annotator: dict[str, list[Answer]] = {}
-        for answer in group:
-            by_annotator.setdefault(answer.annotator, []).append(answer)
-        batches += by_annotator.values()
-    return batches
-
-
-def _choose(
-    learner: ActiveMetric, again: Pair | None, elsewhere: list[Pair], n_pairs: int
-) -> list[tuple[Pair, float]]:
-    """Pairs worth asking now, each with its P(same); the given one, if any."""
-    if again is None:
-        found = learner.ask(n_pairs, exclude=as_pairs(elsewhere))
-    else:
-        found = as_pairs([again])
-    if len(found) == 0:
-        return []
-    p_same = learner.predicted(found)
-    return [
-        ((int(i), int(j)), float(p)) for (i, j), p in zip(found, p_same, strict=True)
-    ]
-
-
-def as_pairs(pairs: list[tuple[int, int]]) -> Pairs:
-    """Pairs as an array of shape (n_pairs, 2), also where there is none."""
-    return np.array(pairs, dtype=np.intp).reshape(-1, 2)
-
-
-def check_label(label: int) -> int:
-    """Return the label of an answer, or say what it must be."""
-    if label not in WORDS:
-        raise InputError(
-            f"An answer must be +1 (same), -1 (different) or 0 (unsure). Got {label!r}."
-        )
-    return label
-
-
-def check_annotator(name: str) -> str:
-    """Return an annotator's name without outer space, or say what it must be."""
-    name = " ".join(name.split())
-    if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
-        raise InputError(
-            f"An annotator's name must have 1 to {MAX_NAME} printable characters. "
-            f"Got {name!r:.80}."
-        )
-    return name
-
-
-def check_task(question: str, instructions: str) -> dict[str, str]:
-    """Return a question and instructions as settings, or say what they must be."""
-    question = " ".join(question.split())
-    instructions = instructions.replace("\r\n", "\n").strip()
-    for words, name, most in (
-        (question, "question", MAX_QUESTION),
-        (instructions, "text of instructions", MAX_INSTRUCTIONS),
-    ):
-        if len(words) > most:
-            raise InputError(
-                f"The {name} must have at most {most} characters. Got {len(words)}."
-            )
-    return {"question": question, "instructions": instructions}
-
-
 def _key(row: dict[str, Any]) -> tuple[tuple[int, int], str]:
     """Pair and annotator of an imported answer."""
     left, right = sorted((row["left"], row["right"]))
     return (left, right), row["annotator"]
-
-
-def check_seconds(seconds: float | None) -> float | None:
-    """Return how long an answer took, or say what it must be."""
-    if seconds is not None and not 0 <= seconds < MAX_SECONDS:
-        raise InputError(
-            f"The seconds of an answer must be a number from 0 to {MAX_SECONDS:,}. "
-            f"Got {seconds}."
-        )
-    return seconds
-
-
-def _known_seconds(seconds: float | None) -> float | None:
-    """How long an answer took, to the millisecond; nonsense becomes unknown."""
-    if seconds is None or not 0 <= seconds < MAX_SECONDS:
-        return None
-    return round(float(seconds), 3)
-
-
-def _new_learner(X: NDArray[np.float32], settings: dict[str, Any]) -> ActiveMetric:
-    metric, acquisition = BayesianMetric(), settings["acquisition"]
-    if len(X) > MAX_EXHAUSTIVE:
-        metric.set_params(n_basis=min(MAX_BASIS, X.shape[1]))
-    try:
-        return ActiveMetric(
-            X,
-            metric,
-            acquisition=RENAMED.get(acquisition, acquisition),
-            candidates=_candidates(X, settings),
-            random_state=settings["seed"],
-        )
-    except InputError as error:
-        raise StoreError(
-            f"The vectors of the project cannot be used: {error}"
-        ) from error
-
-
-def _candidates(X: NDArray[np.float32], settings: dict[str, Any]) -> Pairs | None:
-    """Half near neighbours, half any two items; None where all pairs may be asked."""
-    n_items = len(X)
-    if n_items <= MAX_EXHAUSTIVE or settings["acquisition"] == "groups":
-        return None
-    from sklearn.neighbors import NearestNeighbors
-
-    rng = np.random.RandomState(settings["seed"])
-    anchors = rng.permutation(n_items)[: N_CANDIDATES // 60]
-    near = NearestNeighbors(n_neighbors=31, algorithm="brute").fit(X)
-    neighbours = near.kneighbors(X[anchors], return_distance=False)  # (n_anchors, 31)
-    close = np.column_stack([np.repeat(anchors, 31), neighbours.ravel()])
-    drawn = rng.randint(n_items, size=(N_CANDIDATES // 2, 2))
-    pairs = np.sort(np.concatenate([close, drawn]), axis=1)
-    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from likewise.app.grouping import MAX_NAME, Group
-from likewise.app.project import MAX_INSTRUCTIONS, MAX_QUESTION
+from likewise.app.inputs import MAX_INSTRUCTIONS, MAX_QUESTION
 from likewise.app.web.api import ERRORS, Annotator, DeskHere, Number
 from likewise.app.web.desk import AnswerView, Desk, view_answer
 

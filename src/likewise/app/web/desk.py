@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from fastapi import Request
 from pydantic import BaseModel, Field
 
+from likewise.app.inputs import WORDS
 from likewise.app.insight import Insight
-from likewise.app.project import WORDS, Project
+from likewise.app.project import Project
 from likewise.app.records import Answer, Question
 from likewise.app.web.sessions import Sessions
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import Response
 from starlette.staticfiles import StaticFiles
 
-from likewise.app.project import LABELS, check_annotator
+from likewise.app.inputs import LABELS, check_annotator
 from likewise.app.records import Question, describe_features
 from likewise.app.web import api
 from likewise.app.web.api import Annotator, DeskHere, Number, Said

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import FileResponse, Response
 from starlette.background import BackgroundTask
 
-from likewise.app.project import LABELS
+from likewise.app.inputs import LABELS
 from likewise.app.records import NotThereError
 from likewise.app.results import FILES
 from likewise.app.web.api import Annotator, DeskHere, Said
