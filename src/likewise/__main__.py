@@ -32,7 +32,7 @@ COMMANDS = {
         "bench",
         "The paper's tables and figures, against the tools in use today.",
     ),
-    "new": ("likewise.app.cli", "app", "Make a project file from your items."),
+    "new": ("likewise.app.cli_new", "app", "Make a project file from your items."),
     "add": ("likewise.app.cli_items", "app", "Add further items to a project."),
     "label": ("likewise.app.cli", "app", "Open the labelling page of a project."),
     "ask": ("likewise.app.cli", "app", "Print the open question of a project."),

@@ -55,7 +55,7 @@ def test_a_file_gets_the_vector_that_it_would_have_had(tmp_path):
     told("new", path, "--images", folder, "--seed", 1)
     with Store.open(path) as store:
         # The digests are taken away, so that a known file counts as new.
-        with store._writing() as database:
+        with store._database.writing() as database:
             database.execute("UPDATE items SET digest = NULL")
     added = add_files(path, folder, "picture", plainly)
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from likewise.app.insight import Insight, cohen_kappa, neighbourhoods, plane
+from likewise.app.insight import Insight
+from likewise.app.maps import neighbourhoods, plane
+from likewise.app.people import cohen_kappa
 from likewise.app.project import Project
 from likewise.app.store import Store
 from likewise.app.writer import Writer

@@ -31,7 +31,7 @@ def ask(store, left=3, right=1, annotator="ada"):
 
 def test_the_file_is_marked_as_ours_and_writes_reach_the_disk(store):
     """application_id, format number, WAL and a full sync at every commit."""
-    read = store._connection.execute
+    read = store._database.connection.execute
 
     assert read("PRAGMA application_id").fetchone()[0] == 0x4C494B45
     assert read("PRAGMA user_version").fetchone()[0] == len(schema.MIGRATIONS)
@@ -48,7 +48,9 @@ def test_vectors_come_back_as_float32_across_blocks(tmp_path):
         writer.finish(X, {"kind": "text", "seed": 1, "acquisition": "entropy"})
 
     with Store.open(tmp_path / "big.likewise") as store:
-        n_blocks = store._connection.execute("SELECT count(*) FROM vectors").fetchone()
+        n_blocks = store._database.connection.execute(
+            "SELECT count(*) FROM vectors"
+        ).fetchone()
         assert n_blocks[0] == 2
         assert_array_equal(store.vectors(), X.astype(np.float32))
 
@@ -71,7 +73,7 @@ def test_an_answer_cannot_be_changed_or_deleted(store):
 
     for statement in ("UPDATE answers SET label = -1", "DELETE FROM answers"):
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-            store._connection.execute(statement)
+            store._database.connection.execute(statement)
 
 
 def test_undo_marks_the_answer_and_opens_its_question_again(store):
@@ -165,7 +167,9 @@ def test_an_old_file_is_brought_up_to_date_with_its_answers(tmp_path):
     old_file(tmp_path / "old.likewise").close()
 
     with Store.open(tmp_path / "old.likewise") as store:
-        names = store._connection.execute("SELECT name FROM migrations").fetchall()
+        names = store._database.connection.execute(
+            "SELECT name FROM migrations"
+        ).fetchall()
         assert [name for (name,) in names] == [
             "m001_initial",
             "m002_flags",
@@ -412,7 +416,7 @@ def test_a_full_disk_loses_the_answer_at_hand_and_no_other(store):
     """The sentence is plain, earlier answers stand, and later ones work again."""
     kept = store.answer(ask(store), 1, None)
     question = ask(store, 7, 8)
-    limit = store._connection.execute
+    limit = store._database.connection.execute
     pages = limit("PRAGMA page_count").fetchone()[0]
     limit(f"PRAGMA max_page_count = {pages}")
     rows = (
@@ -429,7 +433,7 @@ def test_a_full_disk_loses_the_answer_at_hand_and_no_other(store):
 
 def test_another_writer_is_named_as_the_reason(store, path):
     """A lock that does not go away becomes a sentence."""
-    store._connection.execute("PRAGMA busy_timeout = 20")
+    store._database.connection.execute("PRAGMA busy_timeout = 20")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
 

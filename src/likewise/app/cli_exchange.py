@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from likewise import InputError
-from likewise.app.cli import as_json, print_json, project_argument
+from likewise.app.cli_options import as_json, print_json, project_argument
 from likewise.app.exchange import (
     CONVERTERS,
     answer_rows,

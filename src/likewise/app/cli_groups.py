@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from likewise import InputError, StoreError
-from likewise.app.cli import (
+from likewise.app.cli_options import (
     as_json,
     file_option,
     print_json,

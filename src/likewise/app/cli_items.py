@@ -6,7 +6,7 @@ import click
 
 from likewise import InputError
 from likewise.app.adding import add_files
-from likewise.app.cli import (
+from likewise.app.cli_options import (
     as_json,
     download_option,
     features_option,

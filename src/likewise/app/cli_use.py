@@ -10,7 +10,12 @@ import click
 import numpy as np
 
 from likewise import BayesianMetric, Neighbours
-from likewise.app.cli import as_json, download_option, print_json, project_argument
+from likewise.app.cli_options import (
+    as_json,
+    download_option,
+    print_json,
+    project_argument,
+)
 from likewise.app.project import Project
 from likewise.app.searching import find_start
 from likewise.app.trouble import is_writable

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.decomposition import PCA
 
 from likewise import LikewiseError
 from likewise.app.duplicates import LikelyPair, likely_pairs
 from likewise.app.grouping import Grouping
+from likewise.app.maps import MAX_EMBEDDED, neighbourhoods, plane, turned_like
+from likewise.app.people import Person, people
 from likewise.app.project import Project
 from likewise.app.records import Answer, Estimate
 
@@ -22,9 +23,6 @@ Array = NDArray[np.float64]
 
 # Groups that the map names: more colours could not be told apart.
 N_LEGEND = 12
-# Up to this many items the map keeps neighbourhoods (t-SNE, about a second for 500);
-# above it is the two directions of most difference, at once.
-MAX_EMBEDDED = 2000
 # Items near another, beyond those shown, among which the likeliest are looked for: what
 # was learned of items themselves can bring one nearer than its features.
 N_NEAR = 100
@@ -57,22 +55,6 @@ class Progress:
     stop: bool
     words: str
     looks_random: list[str]  # whose answers nothing is learned from
-
-
-@dataclass(frozen=True)
-class Person:
-    """What one annotator did, and how far the others and the metric agree."""
-
-    name: str
-    n_answers: int
-    n_same: int
-    n_different: int
-    n_unsure: int
-    median_seconds: float | None
-    n_shared: int
-    agreement: float | None
-    kappa: float | None
-    metric_agreement: float | None
 
 
 @dataclass(frozen=True)
@@ -200,7 +182,7 @@ class Insight:
         after = self._keep(
             "map",
             state,
-            lambda: _turned_like(self._place(self._learned(learner), before), before),
+            lambda: turned_like(self._place(self._learned(learner), before), before),
         )
         return {
             "version": self.project.version,
@@ -294,117 +276,7 @@ class Insight:
 
     def people(self) -> list[Person]:
         """Every annotator, by number of answers."""
-        answers: dict[str, list[Answer]] = defaultdict(list)
-        for answer in self.project.current_answers():
-            answers[answer.annotator].append(answer)
-        said = {
-            name: {answer.pair: answer.label for answer in given if answer.label}
-            for name, given in answers.items()
-        }
-        people = [self._person(name, answers[name], said) for name in answers]
-        return sorted(people, key=lambda person: (-person.n_answers, person.name))
-
-    def _person(
-        self,
-        name: str,
-        answers: list[Answer],
-        said: dict[str, dict[tuple[int, int], int]],
-    ) -> Person:
-        labels = [answer.label for answer in answers]
-        seconds = [answer.seconds for answer in answers if answer.seconds is not None]
-        shared = [
-            (label, said[other][pair])
-            for other in said
-            if other != name
-            for pair, label in said[name].items()
-            if pair in said[other]
-        ]
-        return Person(
-            name,
-            len(labels),
-            labels.count(1),
-            labels.count(-1),
-            labels.count(0),
-            float(np.median(seconds)) if seconds else None,
-            len(shared),
-            _share([mine == theirs for mine, theirs in shared]),
-            cohen_kappa(shared),
-            self._metric_agreement(said[name]),
-        )
-
-    def _metric_agreement(self, said: dict[tuple[int, int], int]) -> float | None:
-        """The share of answers that the metric, with all it knows, would give too."""
-        if not said:
-            return None
-        pairs = np.array(list(said))
-        rows, places = np.unique(pairs, return_inverse=True)
-        metric = self.project.learner().metric_
-        predicted = metric.predict_pairs(
-            self.project.X[rows], places.reshape(pairs.shape)
-        )
-        return float(np.mean(predicted == np.array(list(said.values()))))
-
-
-def plane(Z: Array) -> Array:
-    """The two directions along which items differ most, scaled to a square."""
-    flat = np.zeros((len(Z), 2))
-    if not np.ptp(Z, axis=0).any():
-        return flat
-    size = min(2, *Z.shape)
-    flat[:, :size] = PCA(
-        size, svd_solver="full" if len(Z) < 50 else "auto"
-    ).fit_transform(Z)
-    # A few far items must not press all others into a point.
-    reach = np.quantile(np.abs(flat).max(axis=1), 0.99)
-    return flat / (reach if reach > 0 else 1.0)
-
-
-def neighbourhoods(Z: Array, start: Array | None, rng: np.random.RandomState) -> Array:
-    """A map on which near items stay near, by t-SNE, scaled to a square.
-
-    On 500 photographs the nearest item on it is of the same kind for 97%, in the plane
-    of most difference for 78%. `start` is where items are taken from.
-    """
-    from sklearn.manifold import TSNE
-    from threadpoolctl import threadpool_limits
-
-    flat = plane(Z)
-    if len(Z) < 10 or not np.ptp(flat[:, 0]) > 0:
-        return flat
-    start = flat if start is None else start
-    thinned = PCA(min(30, *Z.shape), random_state=rng).fit_transform(Z)
-    embedding = TSNE(
-        init=(1e-4 * start / start[:, 0].std()).astype(np.float32),
-        perplexity=min(30.0, (len(Z) - 1) / 3),
-        max_iter=500,
-        random_state=rng,
-    )
-    # Threads that wait for each other take minutes where others want the cores too.
-    with threadpool_limits(1):
-        placed = embedding.fit_transform(thinned)
-    placed = placed - placed.mean(axis=0)
-    reach = np.quantile(np.abs(placed).max(axis=1), 0.99)
-    return np.asarray(placed / (reach if reach > 0 else 1.0), dtype=float)
-
-
-def _turned_like(points: Array, model: Array) -> Array:
-    """Turn and mirror a map to lie over another, so that learning moves it little."""
-    left, _, right = np.linalg.svd(points.T @ model)
-    return np.asarray(points @ (left @ right))
-
-
-def cohen_kappa(shared: list[tuple[int, int]]) -> float | None:
-    """Agreement beyond chance of two lists of labels; None where it is undefined."""
-    if not shared:
-        return None
-    mine, theirs = np.array(shared).T
-    observed = np.mean(mine == theirs)
-    expected = sum(np.mean(mine == k) * np.mean(theirs == k) for k in (-1, 1))
-    return None if expected == 1 else float((observed - expected) / (1 - expected))
-
-
-def _share(hits: list[bool]) -> float | None:
-    return float(np.mean(hits)) if hits else None
+        return people(self.project)
 
 
 def _ordered(i: int, j: int) -> tuple[int, int]:

@@ -7,10 +7,7 @@ method returns. Answers are only ever added; undoing one marks it.
 import hashlib
 import json
 import os
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,7 +22,8 @@ from likewise.app.checking import (
     check_question,
     check_settings,
 )
-from likewise.app.holding import Hold, hold_in_use
+from likewise.app.database import Database
+from likewise.app.holding import hold_in_use
 from likewise.app.records import (
     Answer,
     ClosedError,
@@ -37,31 +35,28 @@ from likewise.app.records import (
     NotThereError,
     Question,
 )
-from likewise.app.schema import APPLICATION_ID, MIGRATIONS
+from likewise.app.rows import (
+    insert_answer,
+    insert_items,
+    insert_vectors,
+    now,
+    open_question,
+    set_state,
+    vectors_digest,
+)
 from likewise.app.trouble import check_place, check_writable, damaged, said_plainly
 from likewise.features.projection import Projection
 
 Vectors = NDArray[np.float32]
 
-# Tables looked through when a file is opened. Vectors have their fingerprint; pictures
-# are looked at when they are shown.
-CHECKED = ("settings", "items", "questions", "answers", "undone", "estimates")
-# Seconds to wait while another program writes.
-PATIENCE = 5.0
-# Bytes of vectors in one blob.
-BLOCK_BYTES = 8 * 2**20
-
 
 class Store:
     """An open project file."""
 
-    def __init__(
-        self, path: Path, connection: sqlite3.Connection, hold: Hold | None
-    ) -> None:
-        self.path = path
-        self.is_read_only = hold is None
-        self._hold = hold
-        self._connection = connection
+    def __init__(self, database: Database) -> None:
+        self.path = database.path
+        self.is_read_only = database.is_read_only
+        self._database = database
         self._n_items = 0
 
     @classmethod
@@ -74,12 +69,11 @@ class Store:
             check_writable(path)
         hold = None if read_only else hold_in_use(path)
         with said_plainly(path):
-            # Under its real name: what is being written lies beside that.
-            store = cls(path, _connect(path.resolve(), read_only), hold)
+            store = cls(Database(path, hold))
             try:
-                store._check_format()
+                store._database.check_format()
                 if not read_only:
-                    store._prepare_writing()
+                    store._database.prepare_writing()
                 store._n_items = store.settings()["n_items"]
             except BaseException:
                 store.close()
@@ -88,10 +82,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file; what was written stays."""
-        self._connection.close()
-        if self._hold is not None:
-            self._hold.close()
-            self._hold = None
+        self._database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -103,19 +94,19 @@ class Store:
 
     def settings(self) -> dict[str, Any]:
         """Kind of items, seed, versions, fingerprint and the like."""
-        rows = self._read("SELECT name, value FROM settings")
+        rows = self._database.read("SELECT name, value FROM settings")
         with said_plainly(self.path):
             settings = {name: json.loads(value) for name, value in rows}
         return check_settings(self.path, settings)
 
     def item_names(self) -> list[str]:
         """Names of all items, in order."""
-        rows = self._read("SELECT name FROM items ORDER BY number")
+        rows = self._database.read("SELECT name FROM items ORDER BY number")
         return check_names(self.path, [name for (name,) in rows], self._n_items)
 
     def item(self, number: int) -> Item:
         """One item by its number."""
-        rows = self._read(
+        rows = self._database.read(
             "SELECT number, name, text, fields FROM items WHERE number = ?", number
         )
         if not rows:
@@ -129,7 +120,7 @@ class Store:
 
     def medium(self, item: int, role: str) -> Medium | None:
         """The picture, thumbnail or sound of an item, if it has one."""
-        rows = self._read(
+        rows = self._database.read(
             "SELECT role, mime, data FROM media WHERE item = ? AND role = ?", item, role
         )
         return Medium(*rows[0]) if rows and isinstance(rows[0][2], bytes) else None
@@ -138,7 +129,9 @@ class Store:
         """All vectors, (n_items, n_features); checked against the fingerprint."""
         settings = self.settings()
         shape = (settings["n_items"], settings["n_features"])
-        (n_bytes,) = self._read("SELECT ifnull(sum(length(data)), 0) FROM vectors")[0]
+        (n_bytes,) = self._database.read(
+            "SELECT ifnull(sum(length(data)), 0) FROM vectors"
+        )[0]
         # Before anything is allocated: a file may claim any size.
         if n_bytes != 4 * shape[0] * shape[1]:
             raise StoreError(damaged(self.path, "vectors are missing"))
@@ -146,7 +139,7 @@ class Store:
         digest = hashlib.sha256()
         rows = "SELECT first, data FROM vectors ORDER BY first"
         with said_plainly(self.path):
-            for first, data in self._connection.execute(rows):
+            for first, data in self._database.connection.execute(rows):
                 digest.update(data)
                 block = np.frombuffer(data, dtype="<f4").reshape(-1, shape[1])
                 result[first : first + len(block)] = block
@@ -156,12 +149,16 @@ class Store:
 
     def digests(self) -> dict[str, str]:
         """Names of the items that were made of files, by the files' sha256."""
-        rows = self._read("SELECT digest, name FROM items WHERE digest IS NOT NULL")
+        rows = self._database.read(
+            "SELECT digest, name FROM items WHERE digest IS NOT NULL"
+        )
         return dict(rows)
 
     def projection(self) -> Projection | None:
         """What the project's vectors went through, if it can be repeated."""
-        rows = self._read("SELECT name, n_rows, n_columns, data FROM projection")
+        rows = self._database.read(
+            "SELECT name, n_rows, n_columns, data FROM projection"
+        )
         features = self.settings().get("features")
         if not rows or features is None:
             return None
@@ -179,7 +176,7 @@ class Store:
 
     def add_items(self, items: Iterable[NewItem], vectors: Vectors) -> None:
         """Add items with their vectors behind those that are there, all or none."""
-        with self._writing() as database:
+        with self._database.writing() as database:
             settings = self.settings()
             first = settings["n_items"]
             n_items = insert_items(database, items, first)
@@ -200,11 +197,13 @@ class Store:
 
     def changes(self) -> int:
         """A number that differs once another program has written to the file."""
-        return int(self._read("PRAGMA data_version")[0][0])
+        return int(self._database.read("PRAGMA data_version")[0][0])
 
     def open_questions(self) -> list[Question]:
         """All questions that wait for an answer."""
-        rows = self._read("SELECT * FROM questions WHERE state = 'open' ORDER BY id")
+        rows = self._database.read(
+            "SELECT * FROM questions WHERE state = 'open' ORDER BY id"
+        )
         return [self._checked(Question(*row)) for row in rows]
 
     def _checked(self, question: Question) -> Question:
@@ -212,7 +211,7 @@ class Store:
 
     def question(self, number: int) -> Question:
         """One question by its number."""
-        rows = self._read("SELECT * FROM questions WHERE id = ?", number)
+        rows = self._database.read("SELECT * FROM questions WHERE id = ?", number)
         if not rows:
             raise NotThereError(f"There is no question {number}.")
         return self._checked(Question(*rows[0]))
@@ -227,8 +226,8 @@ class Store:
         p_same: float | None,
     ) -> Question:
         """Open a question for an annotator; one that is open already stays."""
-        with self._writing() as database:
-            number = _open_question(database, annotator)
+        with self._database.writing() as database:
+            number = open_question(database, annotator)
             if number is None:
                 number = database.execute(
                     "INSERT INTO questions (left, right, annotator, asked,"
@@ -240,17 +239,17 @@ class Store:
 
     def withdraw(self, question: int) -> None:
         """Close an open question without an answer."""
-        with self._writing() as database:
-            _set_state(database, question, "withdrawn", "open")
+        with self._database.writing() as database:
+            set_state(database, question, "withdrawn", "open")
 
     def answer(self, question: Question, label: int, seconds: float | None) -> Answer:
         """Add the answer to an open question, and close it."""
-        with self._writing() as database:
-            if not _set_state(database, question.id, "answered", "open"):
+        with self._database.writing() as database:
+            if not set_state(database, question.id, "answered", "open"):
                 raise ClosedError(
                     f"Question {question.id} is not open. Reload to see the open one."
                 )
-            number = _insert_answer(
+            number = insert_answer(
                 database,
                 (question.id, question.left, question.right, label, question.annotator),
                 seconds=seconds,
@@ -263,8 +262,8 @@ class Store:
         self, answer: Answer, label: int, annotator: str, version: int
     ) -> Answer:
         """Add a new answer in the place of an old one."""
-        with self._writing() as database:
-            number = _insert_answer(
+        with self._database.writing() as database:
+            number = insert_answer(
                 database,
                 (answer.question, answer.left, answer.right, label, annotator),
                 seconds=None,
@@ -277,11 +276,11 @@ class Store:
     def import_answers(self, rows: Iterable[dict[str, Any]], version: int) -> int:
         """Add answers from elsewhere, all or none; gives how many."""
         n_rows = 0
-        with self._writing() as database:
+        with self._database.writing() as database:
             batch: int | None = None
             for row in rows:
                 n_rows += 1
-                number = _insert_answer(
+                number = insert_answer(
                     database,
                     (None, row["left"], row["right"], row["label"], row["annotator"]),
                     seconds=row.get("seconds"),
@@ -298,9 +297,9 @@ class Store:
     ) -> list[Answer]:
         """Add what someone said about groups: labels of pairs of their items."""
         numbers: list[int] = []
-        with self._writing() as database:
+        with self._database.writing() as database:
             for left, right, label in told:
-                number = _insert_answer(
+                number = insert_answer(
                     database,
                     (None, left, right, label, annotator),
                     seconds=None,
@@ -316,7 +315,7 @@ class Store:
 
         What was said about a group at once is taken back at once.
         """
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.execute(
                 "INSERT INTO undone SELECT id, ?, ? FROM answers"
                 " WHERE id = ? OR (batch = ? AND source = 'grouped')",
@@ -335,29 +334,31 @@ class Store:
 
     def answers(self) -> list[Answer]:
         """Every answer ever given, oldest first, with whether it was undone."""
-        rows = self._read(
+        rows = self._database.read(
             "SELECT answers.*, undone.answer IS NOT NULL FROM answers"
             " LEFT JOIN undone ON undone.answer = answers.id ORDER BY answers.id"
         )
         return [check_answer(self.path, Answer(*row), self._n_items) for row in rows]
 
     def _answer(self, number: int) -> Answer:
-        return Answer(*self._read("SELECT * FROM answers WHERE id = ?", number)[0])
+        return Answer(
+            *self._database.read("SELECT * FROM answers WHERE id = ?", number)[0]
+        )
 
     def predictions(self) -> dict[int | None, float | None]:
         """P(same) of each question when it was asked, by the question's number."""
-        return dict(self._read("SELECT id, p_same FROM questions"))
+        return dict(self._database.read("SELECT id, p_same FROM questions"))
 
     # What is derived from the answers, and flags
 
     def estimates(self) -> list[Estimate]:
         """The curve: the first figure by the number of answers."""
-        rows = self._read("SELECT * FROM estimates ORDER BY n_answers")
+        rows = self._database.read("SELECT * FROM estimates ORDER BY n_answers")
         return [Estimate(*row) for row in rows]
 
     def add_estimate(self, estimate: Estimate) -> None:
         """Keep an estimate; one after the same number of answers is replaced."""
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.execute(
                 "DELETE FROM estimates WHERE n_answers > ?", (estimate.n_answers,)
             )
@@ -368,7 +369,7 @@ class Store:
 
     def flag(self, question: int, annotator: str, is_flagged: bool) -> None:
         """Set a question aside for a second look, or no longer."""
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.execute("DELETE FROM flags WHERE question = ?", (question,))
             if is_flagged:
                 database.execute(
@@ -377,13 +378,15 @@ class Store:
 
     def flagged(self) -> set[int]:
         """Numbers of the questions that were flagged."""
-        return {number for (number,) in self._read("SELECT question FROM flags")}
+        return {
+            number for (number,) in self._database.read("SELECT question FROM flags")
+        }
 
     # What people say about the project, besides answers
 
     def set_setting(self, name: str, value: Any) -> None:
         """Change a setting that people may change."""
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.execute(
                 "INSERT OR REPLACE INTO settings VALUES (?, ?)",
                 (name, json.dumps(value)),
@@ -391,12 +394,14 @@ class Store:
 
     def forget_estimates(self) -> None:
         """Drop the curve: from now on another figure is shown."""
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.execute("DELETE FROM estimates")
 
     def group_names(self) -> list[GroupName]:
         """The names that groups were given, oldest first."""
-        rows = self._read("SELECT id, name, items FROM group_names ORDER BY id")
+        rows = self._database.read(
+            "SELECT id, name, items FROM group_names ORDER BY id"
+        )
         with said_plainly(self.path):
             return [
                 GroupName(number, str(name), self._items_named(json.loads(items)))
@@ -412,7 +417,7 @@ class Store:
         self, name: str, items: list[int], annotator: str, instead: Iterable[int]
     ) -> None:
         """Give a group a name in the place of others; an empty one only takes away."""
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.executemany(
                 "DELETE FROM group_names WHERE id = ?", [(old,) for old in instead]
             )
@@ -422,199 +427,3 @@ class Store:
                     " VALUES (?, ?, ?, ?)",
                     (name, json.dumps(items), annotator, now()),
                 )
-
-    # How the file is reached
-
-    def _read(self, statement: str, *values: Any) -> list[Any]:
-        with said_plainly(self.path):
-            return self._connection.execute(statement, values).fetchall()
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it is on disk at the end, or none."""
-        self._check_there()
-        with said_plainly(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                # A full disk has rolled back already; then there is nothing to undo.
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-
-    def _check_there(self) -> None:
-        """Refuse to write into a file that nobody will find again."""
-        if self._hold is None:
-            return
-        try:
-            found = self.path.stat()
-        except OSError:
-            found = None
-        if found is None or (found.st_dev, found.st_ino) != self._hold.key:
-            raise StoreError(
-                f"{self.path} was moved, deleted or replaced. Nothing more is kept. "
-                "Bring it back, or stop and open the project where it is now."
-            )
-
-    def _check_format(self) -> None:
-        # The schema may come from a stranger: nothing in it calls anything of ours.
-        self._connection.execute("PRAGMA trusted_schema = OFF")
-        (application,) = self._connection.execute("PRAGMA application_id").fetchone()
-        if application != APPLICATION_ID:
-            raise StoreError(f"{self.path} is not a likewise project.")
-        version = self._version()
-        if version < 1:
-            raise StoreError(damaged(self.path, f"it says format {version}"))
-        if version > len(MIGRATIONS):
-            raise StoreError(
-                f"{self.path} was made by a newer likewise (format {version}; this one "
-                f"reads up to {len(MIGRATIONS)}). "
-                "Update with: pip install --upgrade likewise"
-            )
-
-        if self.is_read_only and version < len(MIGRATIONS):
-            raise StoreError(
-                f"{self.path} was made by an older likewise and is read-only. "
-                "Allow writing to it once, to bring it up to date."
-            )
-
-        for table in CHECKED:
-            found = self._connection.execute(f"PRAGMA quick_check({table})").fetchone()
-            if found[0] != "ok":
-                raise StoreError(damaged(self.path, found[0]))
-
-    def _version(self) -> int:
-        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-
-    def _prepare_writing(self) -> None:
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = FULL")
-        while self._version() < len(MIGRATIONS):
-            with self._writing() as database:
-                migrate_once(database)
-        self._connection.execute("PRAGMA foreign_keys = ON")
-
-
-def migrate_once(database: sqlite3.Connection) -> None:
-    """Apply the next migration, with its record, inside an open transaction."""
-    # Read inside the transaction: another program may have migrated meanwhile.
-    done = int(database.execute("PRAGMA user_version").fetchone()[0])
-    if done == len(MIGRATIONS):
-        return
-    migration = MIGRATIONS[done]
-    migration(database)
-    database.execute(
-        "INSERT INTO migrations VALUES (?, ?, ?)", (done + 1, migration.__name__, now())
-    )
-    database.execute(f"PRAGMA user_version = {done + 1}")
-
-
-def insert_items(
-    database: sqlite3.Connection, items: Iterable[NewItem], first: int
-) -> int:
-    """Add items numbered from `first` on, with their media; gives how many."""
-    number = first
-    for item in items:
-        fields = item.fields
-        encoded = None if fields is None else json.dumps(fields, ensure_ascii=False)
-        database.execute(
-            "INSERT INTO items VALUES (?, ?, ?, ?, ?)",
-            (number, item.name, item.text, encoded, item.digest),
-        )
-        database.executemany(
-            "INSERT INTO media VALUES (?, ?, ?, ?)",
-            [(number, one.role, one.mime, one.data) for one in item.media],
-        )
-        number += 1
-    return number - first
-
-
-def insert_vectors(
-    database: sqlite3.Connection, vectors: NDArray[Any], first: int
-) -> None:
-    """Add vectors of the items from `first` on, in blocks of rows."""
-    step = max(1, BLOCK_BYTES // (4 * vectors.shape[1]))
-    for start in range(0, len(vectors), step):
-        data = vectors[start : start + step].astype("<f4").tobytes()
-        database.execute("INSERT INTO vectors VALUES (?, ?)", (first + start, data))
-
-
-def insert_projection(database: sqlite3.Connection, projection: Projection) -> None:
-    """Keep the map that brings further vectors to where the others are."""
-    parts = {"mean": projection.mean[None], "components": projection.components}
-    for name, array in parts.items():
-        database.execute(
-            "INSERT INTO projection VALUES (?, ?, ?, ?)",
-            (name, *array.shape, array.astype("<f4").tobytes()),
-        )
-
-
-def vectors_digest(database: sqlite3.Connection) -> str:
-    """The fingerprint of all vectors, in order."""
-    digest = hashlib.sha256()
-    for (data,) in database.execute("SELECT data FROM vectors ORDER BY first"):
-        digest.update(data)
-    return digest.hexdigest()
-
-
-def now() -> str:
-    """The present moment, as it is written to the file."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _insert_answer(
-    database: sqlite3.Connection,
-    said: tuple[int | None, int, int, int, str],
-    *,
-    seconds: float | None,
-    model_version: int,
-    source: str,
-    answered: str | None = None,
-    batch: int | None = None,
-    replaces: int | None = None,
-) -> int:
-    """Add an answer; `said` is question, left, right, label and annotator."""
-    if batch is None:
-        batch = database.execute(
-            "SELECT 1 + ifnull(max(id), 0) FROM answers"
-        ).fetchone()[0]
-    number = database.execute(
-        "INSERT INTO answers (batch, question, left, right, label, annotator, answered,"
-        " seconds, model_version, source, replaces)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (batch, *said, answered or now(), seconds, model_version, source, replaces),
-    ).lastrowid
-    assert number is not None
-    return number
-
-
-def _open_question(database: sqlite3.Connection, annotator: str) -> int | None:
-    """The open question of a person: another program may have asked one meanwhile."""
-    found = database.execute(
-        "SELECT id FROM questions WHERE state = 'open' AND annotator = ?", (annotator,)
-    ).fetchone()
-    return None if found is None else int(found[0])
-
-
-def _set_state(database: sqlite3.Connection, number: int, state: str, old: str) -> bool:
-    changed = database.execute(
-        "UPDATE questions SET state = ? WHERE id = ? AND state = ?",
-        (state, number, old),
-    )
-    return changed.rowcount == 1
-
-
-def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
-    mode = "rw"
-    if read_only:
-        # WAL needs a writable folder for its index; without one, read the file alone.
-        mode = "ro" if os.access(path.parent, os.W_OK) else "ro&immutable=1"
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
-        uri=True,
-        timeout=PATIENCE,
-        isolation_level=None,
-        check_same_thread=False,
-    )

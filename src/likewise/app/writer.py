@@ -10,15 +10,15 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from likewise import StoreError
+from likewise.app.database import migrate_once
 from likewise.app.records import Medium, NewItem
-from likewise.app.schema import APPLICATION_ID, MIGRATIONS
-from likewise.app.store import (
+from likewise.app.rows import (
     insert_items,
     insert_projection,
     insert_vectors,
-    migrate_once,
     vectors_digest,
 )
+from likewise.app.schema import APPLICATION_ID, MIGRATIONS
 from likewise.app.trouble import said_plainly
 from likewise.features.projection import Projection
 

@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from likewise.app.checking import medium_type
 from likewise.app.inputs import LABELS, MAX_NAME, check_annotator
-from likewise.app.insight import Legend, Neighbour, Person, Progress
+from likewise.app.insight import Legend, Neighbour, Progress
+from likewise.app.people import Person
 from likewise.app.records import Estimate, NotThereError
 from likewise.app.web.charts import N_BARS, waveform_svg
 from likewise.app.web.desk import (
