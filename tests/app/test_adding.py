@@ -10,6 +10,7 @@ from likewise.app.adding import add_files, check_same
 from likewise.app.store import Store
 from tests.app.test_cli import run, told
 from tests.app.test_items import plainly
+from tests.features.test_own import mean_model
 
 
 def paint(folder, numbers):
@@ -97,6 +98,23 @@ def test_the_same_name_with_other_weights_is_refused(what, tmp_path):
     with pytest.raises(InputError, match=f"'onnx:a.onnx', {what} .*, {what} other"):
         check_same(tmp_path / "p", kept, {**kept, what: "other"})
     check_same(tmp_path / "p", kept, dict(kept))
+
+
+def test_a_model_of_ones_own_is_found_from_another_folder(tmp_path, monkeypatch):
+    """It was named by a file beside which the project was made."""
+    (tmp_path / "models").mkdir()
+    mean_model(tmp_path / "models" / "mean.onnx")
+    (tmp_path / "elsewhere").mkdir()
+    first, path = paint(tmp_path / "first", range(3)), tmp_path / "p.likewise"
+    monkeypatch.chdir(tmp_path / "models")
+    told("new", path, "--images", first, "--features", "onnx:mean.onnx")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    added = told("add", path, "--images", paint(tmp_path / "more", [7]))
+    found = told("search", path, paint(tmp_path / "new", [8]) / "8.png")
+
+    assert added["n_added"] == 1
+    assert (found["is_new"], len(found["found"])) == (True, 4)
 
 
 def test_a_project_of_other_items_takes_none(photos, tmp_path):

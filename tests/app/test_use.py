@@ -54,6 +54,21 @@ def test_search_for_people(answered):
     assert distances == sorted(distances)
 
 
+def test_search_shows_the_beginning_of_texts(tmp_path):
+    """A row's number alone says nothing; a long text is cut."""
+    lines = ["a cat naps", "the cat slept", "a cat " + 20 * "purrs "]
+    (tmp_path / "t.txt").write_text("\n".join(lines))
+    told("new", tmp_path / "t.likewise", "--texts", tmp_path / "t.txt", "--seed", 1)
+
+    result = run("search", tmp_path / "t.likewise", "line 1", "-k", "2")
+
+    shown = [line.split("line ")[1] for line in result.stdout.splitlines()[2:]]
+    assert sorted(shown) == [
+        "2: the cat slept",
+        "3: a cat " + 8 * "purrs " + "purrs…",
+    ]
+
+
 def test_search_by_a_vector_of_a_file(answered, tmp_path):
     """For a project of vectors: the item's own vector finds the item, at 0."""
     with Project.open(answered) as project:

@@ -1,4 +1,4 @@
-"""Models that a person brings: ONNX files, and fakes of the large libraries."""
+"""Models that a person brings in ONNX files; those of libraries: test_libraries.py."""
 
 import sys
 
@@ -45,6 +45,7 @@ def test_an_onnx_file_is_run_on_pictures(tmp_path):
     expected = (np.array([[1, 0, 0], [0, 0, 1]]) - mean) / deviation
     assert_allclose(embedding(PICTURES), expected, rtol=1e-5)
     assert embedding.name == "onnx:mean.onnx"
+    assert embedding.record()["place"] == f"onnx:{path}"
     assert "8 pixels" in embedding.preparation
 
 
@@ -109,115 +110,31 @@ def test_a_file_that_is_no_model_is_one_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("name", "kind", "words"),
     [
-        ("timm:resnet18", "picture", "needs timm, .* pip install timm"),
-        ("st:mini", "text", "needs sentence-transformers, .* pip install sentence-tr"),
         ("timm:resnet18", "text", "is for pictures. Got texts"),
         ("st:mini", "sound", "is for texts and pictures. Got sounds"),
+        ("st:./mini", "text", "There is no folder mini"),
+        ("timm:local-dir:mini", "picture", "There is no folder mini"),
         ("magic", "picture", "'features' must be builtin, paper, .* Got 'magic'"),
         ("onnx:", "text", "Got 'onnx:'"),
     ],
 )
-def test_what_is_not_there_says_what_to_do(name, kind, words):
-    """Neither library is installed with likewise."""
+def test_what_is_not_there_is_told(name, kind, words):
+    """By what was asked for."""
     with pytest.raises(InputError, match=words):
         find_embedding(name, kind)
 
 
-FAKE_TENSOR = """
-import os
-import numpy as np
-
-class Tensor(np.ndarray):
-    def cpu(self): return self
-    def numpy(self): return np.asarray(self)
-
-def tensor(values): return np.asarray(values, dtype=float).view(Tensor)
-
-def check(allowed):
-    if not allowed and os.environ.get("HF_HUB_OFFLINE") != "1":
-        raise AssertionError("the network would have been asked")
-"""
-FAKE_TORCH = """
-from contextlib import nullcontext
-from fake_tensor import tensor
-def inference_mode(): return nullcontext()
-def stack(tensors): return tensor(tensors)
-"""
-FAKE_TIMM = """
-import numpy as np
-from fake_tensor import check, tensor
-from . import data
-
-class Model:
-    def eval(self): pass
-    def state_dict(self): return {"w": tensor([1.0, 2.0])}
-    def __call__(self, batch): return tensor(np.asarray(batch) * 2)
-
-def create_model(name, pretrained, num_classes, pretrained_cfg_overlay=None):
-    assert pretrained and num_classes == 0
-    check(pretrained_cfg_overlay is None)
-    if name != "here" and pretrained_cfg_overlay is not None:
-        raise RuntimeError("no weights for " + name)
-    return Model()
-"""
-FAKE_TIMM_DATA = """
-import numpy as np
-def resolve_model_data_config(model): return {"input_size": (3, 4, 4)}
-def create_transform(input_size, is_training):
-    return lambda picture: np.asarray(picture).mean(axis=(0, 1))
-"""
-FAKE_SENTENCES = """
-from fake_tensor import check, tensor
-
-class SentenceTransformer:
-    def __init__(self, name, local_files_only, device):
-        check(not local_files_only)
-        if name != "here" and local_files_only:
-            raise OSError("no file config.json for " + name)
-    def state_dict(self): return {"w": tensor([3.0])}
-    def encode(self, items, show_progress_bar):
-        return tensor([[len(item), 1] for item in items])
-"""
-
-
-@pytest.fixture
-def libraries(tmp_path, monkeypatch):
-    """Stand-ins of torch, timm and sentence-transformers that can be imported."""
-    for name, code in {
-        "fake_tensor.py": FAKE_TENSOR,
-        "torch.py": FAKE_TORCH,
-        "timm/__init__.py": FAKE_TIMM,
-        "timm/data.py": FAKE_TIMM_DATA,
-        "sentence_transformers.py": FAKE_SENTENCES,
-    }.items():
-        path = tmp_path / "libraries" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(code)
-    monkeypatch.syspath_prepend(tmp_path / "libraries")
-    yield
-    fakes = ("fake_tensor", "torch", "timm", "sentence_transformers")
-    for name in [*sys.modules]:
-        if name.split(".")[0] in fakes:
-            del sys.modules[name]
-
-
-def test_timm_and_sentence_transformers_are_used_where_they_are(libraries):
-    """Local weights, off the network; the digest is that of the weights."""
-    from_timm = find_embedding("timm:here", "picture")
-    from_sentences = find_embedding("st:here", "text")
-
-    assert_allclose(from_timm(PICTURES), [[510, 0, 0], [0, 0, 510]])
-    assert_allclose(from_sentences(["a", "abc"]), [[1, 1], [3, 1]])
-    assert len({from_timm.digest, from_sentences.digest}) == 2
-    assert "input_size" in from_timm.preparation
-
-
 @pytest.mark.parametrize(
-    ("name", "kind"), [("timm:away", "picture"), ("st:away", "text")]
+    ("library", "name", "kind"),
+    [
+        ("timm", "timm:resnet18", "picture"),
+        ("sentence_transformers", "st:mini", "text"),
+    ],
 )
-def test_weights_that_are_not_there_are_fetched_only_if_allowed(libraries, name, kind):
-    """The sentence names the option; with it, the library may fetch."""
-    with pytest.raises(InputError, match="cannot be loaded: no .* with --download"):
-        find_embedding(name, kind)
+def test_a_library_that_is_not_there_says_what_to_do(library, name, kind, monkeypatch):
+    """Neither is installed with likewise; None in its place is how Python says so."""
+    monkeypatch.setitem(sys.modules, library, None)
+    package = library.replace("_", "-")
 
-    assert find_embedding(name, kind, is_download=True).name == name
+    with pytest.raises(InputError, match=f"needs {package}, .* pip install {package}"):
+        find_embedding(name, kind)

@@ -80,7 +80,8 @@ def project_embedding(
             f"{store.path} does not say how its vectors were made, so none can be "
             "added. Make a new project of all items."
         )
-    embedding = find_embedding(features or kept["name"], kind, is_download=is_download)
+    wanted = features or kept.get("place") or kept["name"]
+    embedding = find_embedding(wanted, kind, is_download=is_download)
     check_same(store.path, kept, embedding.record())
     return embedding
 

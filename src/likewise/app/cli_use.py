@@ -17,10 +17,14 @@ from likewise.app.cli_options import (
     project_argument,
 )
 from likewise.app.project import Project
+from likewise.app.records import Item
 from likewise.app.searching import find_start
 from likewise.app.trouble import is_writable
 from likewise.using.exports import export_metric as write_metric
 from likewise.using.exports import export_vectors
+
+# Letters of a text that are shown beside its name.
+SHOWN = 60
 
 
 @click.command()
@@ -43,11 +47,11 @@ def search(project: Path, item: str, k: int, download: bool, is_json: bool) -> N
         start = find_start(opened, item, is_download=download)
         neighbours = Neighbours(_learned(opened), opened.X)
         rows, *numbers = neighbours.query(start.asked, k)
-        names = [opened.names[row] for row in rows[0]]
+        items = [opened.item(int(row)) for row in rows[0]]
     found = [
-        {"name": name, "distance": far, "p_same": p_same, "confidence": sure}
-        for name, far, p_same, sure in zip(
-            names, *(column[0].tolist() for column in numbers), strict=True
+        {"name": item.name, "distance": far, "p_same": p_same, "confidence": sure}
+        for item, far, p_same, sure in zip(
+            items, *(column[0].tolist() for column in numbers), strict=True
         )
     ]
     if is_json:
@@ -55,11 +59,20 @@ def search(project: Path, item: str, k: int, download: bool, is_json: bool) -> N
         return
     click.echo(f"Nearest to {start.name}{' (new)' if start.row is None else ''}:")
     click.echo(f"{'distance':>10}  P(same)  in true top {len(found)}")
-    for one in found:
+    for one, item in zip(found, items, strict=True):
         click.echo(
             f"{one['distance']:10.3f}  {one['p_same']:7.2f}  {one['confidence']:14.2f}"
-            f"  {one['name']}"
+            f"  {_told(item)}"
         )
+
+
+def _told(item: Item) -> str:
+    """The name of an item, and the beginning of what it says where it is text."""
+    words = item.text or ", ".join((item.fields or {}).values())
+    words = " ".join(words.split())
+    if not words or words == item.name:
+        return item.name
+    return f"{item.name}: {words if len(words) <= SHOWN else words[:SHOWN - 1] + '…'}"
 
 
 @click.command()

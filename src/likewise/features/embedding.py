@@ -47,6 +47,8 @@ class Embedding:
     feature_names: tuple[str, ...] = ()
     # Whether a vector depends on the other items, so that all must be given at once.
     is_whole: bool = False
+    # How to ask for it from another folder, where it is a file: "onnx:/home/birds.onnx".
+    place: str = ""
 
     def __call__(self, items: Sequence[Any]) -> Array:
         """Vectors of the items, shape (n_items, n_features)."""
@@ -62,6 +64,7 @@ class Embedding:
             "name": self.name,
             "digest": self.digest,
             "preparation": self.preparation,
+            "place": self.place or self.name,
         }
 
 

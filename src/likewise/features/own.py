@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,18 @@ from likewise.features.pictures import square_pixels, start_session
 IMAGENET_MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
 IMAGENET_DEVIATION = np.array([0.229, 0.224, 0.225], dtype=np.float32)
 DEFAULT_SIDE = 224
+# What these libraries raise for a model that is not there, or is another's.
+UNLOADABLE = (
+    AttributeError,
+    ImportError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+# How timm is told that a model is in a folder.
+LOCAL = "local-dir:"
 # Pictures wait for their model at this size: larger than any that it may want.
 WAITING_SIDE = 640
 
@@ -37,15 +50,17 @@ def from_onnx(file: str, kind: str) -> Embedding:
     digest = hashlib.sha256(data).hexdigest()
     session = _session(path, data)
     wanted = session.get_inputs()[0]
-    name = f"onnx:{path.name}"
+    name, place = f"onnx:{path.name}", f"onnx:{path.absolute()}"
     if kind == "text" and wanted.type == "tensor(string)":
-        return Embedding(name, digest, "none", partial(_run_texts, session))
+        run = partial(_run_texts, session)
+        return Embedding(name, digest, "none", run, place=place)
     if kind != "picture" or wanted.type not in ("tensor(uint8)", "tensor(float)"):
         raise InputError(
             f"{path} must take {'strings' if kind == 'text' else 'pictures'}. "
             f"Its input '{wanted.name}' is {wanted.type} for {kind}s."
         )
-    return _picture_model(session, wanted, name, digest, path)
+    made = _picture_model(session, wanted, name, digest, path)
+    return replace(made, place=place)
 
 
 def _session(path: Path, data: bytes) -> Any:
@@ -121,10 +136,14 @@ def _run(session: Any, batch: NDArray[Any]) -> NDArray[Any]:
 
 
 def from_timm(name: str, kind: str, is_download: bool) -> Embedding:
-    """A picture model of timm, whose weights are on the machine or may be fetched."""
+    """A picture model of timm, whose weights are on the machine or may be fetched.
+
+    "local-dir:FOLDER" is one that timm saved.
+    """
     full = f"timm:{name}"
     if kind != "picture":
         raise InputError(f"'{full}' is for pictures. Got {kind}s.")
+    shown, place = _called("timm:", name, LOCAL if name.startswith(LOCAL) else "")
     with _network(is_download):
         timm = _library("timm", full)
         # Without its address, a model is looked for in the hub's local copies alone.
@@ -135,8 +154,23 @@ def from_timm(name: str, kind: str, is_download: bool) -> Embedding:
     settings = timm.data.resolve_model_data_config(model)
     transform = timm.data.create_transform(**settings, is_training=False)
     run = partial(_run_torch, model, transform)
-    shown = {key: settings[key] for key in sorted(settings)}
-    return Embedding(full, _weights_digest(model), str(shown), run, _waiting)
+    words = str({key: settings[key] for key in sorted(settings)})
+    return Embedding(shown, _weights_digest(model), words, run, _waiting, place=place)
+
+
+def _called(source: str, name: str, start: str = "") -> tuple[str, str]:
+    """What a model is called, and how to ask for it from anywhere.
+
+    A model in a folder of one's own is called by the folder's own name.
+    """
+    folder = Path(name.removeprefix(start))
+    is_path = bool(start) or folder.is_absolute() or name.startswith(".")
+    if is_path and not folder.is_dir():
+        raise InputError(f"There is no folder {folder}.")
+    if not folder.is_dir():
+        return source + name, source + name
+    folder = folder.absolute()
+    return f"{source}{start}{folder.name}", f"{source}{start}{folder}"
 
 
 def _run_torch(model: Any, transform: Any, pictures: Sequence[Any]) -> NDArray[Any]:
@@ -159,15 +193,17 @@ def from_sentence_transformers(name: str, kind: str, is_download: bool) -> Embed
     full = f"st:{name}"
     if kind not in ("text", "picture"):
         raise InputError(f"'{full}' is for texts and pictures. Got {kind}s.")
+    shown, place = _called("st:", name)
     with _network(is_download):
         library = _library("sentence_transformers", full)
-        with _plainly(full, is_download):
+        with _plainly(full, is_download), _without_bars(is_download):
             model = library.SentenceTransformer(
                 name, local_files_only=not is_download, device="cpu"
             )
     prepare = _waiting if kind == "picture" else str
     run = partial(_run_sentences, model)
-    return Embedding(full, _weights_digest(model), "the model's own", run, prepare)
+    digest = _weights_digest(model)
+    return Embedding(shown, digest, "the model's own", run, prepare, place=place)
 
 
 def _run_sentences(model: Any, items: Sequence[Any]) -> NDArray[Any]:
@@ -212,25 +248,46 @@ def _network(is_download: bool) -> Iterator[None]:
 
 
 @contextmanager
+def _without_bars(is_download: bool) -> Iterator[None]:
+    """Without the bars that transformers shows where it only reads from the disk."""
+    from transformers.utils import logging
+
+    if is_download or not logging.is_progress_bar_enabled():
+        yield
+        return
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.enable_progress_bar()
+
+
+@contextmanager
 def _plainly(features: str, is_download: bool) -> Iterator[None]:
     """Say in a sentence that a model cannot be loaded, and what to do."""
     try:
         yield
-    except (OSError, RuntimeError, ValueError) as error:
-        words = " ".join(str(error).split())[:200]
+    except UNLOADABLE as error:
+        first = " ".join(str(error).split()).split(". ")[0]
         advice = (
             "Check its name and the connection."
             if is_download
             else "If its weights are not on this machine, allow fetching them with "
             "--download."
         )
-        raise InputError(f"'{features}' cannot be loaded: {words}. {advice}") from error
+        raise InputError(
+            f"'{features}' cannot be loaded: {first[:200].rstrip('.')}. {advice}"
+        ) from error
 
 
 def _weights_digest(model: Any) -> str:
     """The sha256 of a PyTorch model's weights, by name."""
+    import torch
+
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())
-        digest.update(np.ascontiguousarray(tensor.cpu().numpy()).tobytes())
+        # As bytes: numpy has no type for some that PyTorch has.
+        flat = tensor.detach().cpu().contiguous().flatten()
+        digest.update(flat.view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
