@@ -49,8 +49,8 @@ def search(project: Path, item: str, k: int, download: bool, is_json: bool) -> N
         rows, *numbers = neighbours.query(start.asked, k)
         items = [opened.item(int(row)) for row in rows[0]]
     found = [
-        {"name": item.name, "distance": far, "p_same": p_same, "confidence": sure}
-        for item, far, p_same, sure in zip(
+        {"name": near.name, "distance": far, "p_same": p_same, "confidence": sure}
+        for near, far, p_same, sure in zip(
             items, *(column[0].tolist() for column in numbers), strict=True
         )
     ]
@@ -59,10 +59,10 @@ def search(project: Path, item: str, k: int, download: bool, is_json: bool) -> N
         return
     click.echo(f"Nearest to {start.name}{' (new)' if start.row is None else ''}:")
     click.echo(f"{'distance':>10}  P(same)  in true top {len(found)}")
-    for one, item in zip(found, items, strict=True):
+    for one, near in zip(found, items, strict=True):
         click.echo(
             f"{one['distance']:10.3f}  {one['p_same']:7.2f}  {one['confidence']:14.2f}"
-            f"  {_told(item)}"
+            f"  {_told(near)}"
         )
 
 
@@ -72,7 +72,7 @@ def _told(item: Item) -> str:
     words = " ".join(words.split())
     if not words or words == item.name:
         return item.name
-    return f"{item.name}: {words if len(words) <= SHOWN else words[:SHOWN - 1] + '…'}"
+    return f"{item.name}: {words if len(words) <= SHOWN else words[: SHOWN - 1] + '…'}"
 
 
 @click.command()

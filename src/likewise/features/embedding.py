@@ -47,7 +47,7 @@ class Embedding:
     feature_names: tuple[str, ...] = ()
     # Whether a vector depends on the other items, so that all must be given at once.
     is_whole: bool = False
-    # How to ask for it from another folder, where it is a file: "onnx:/home/birds.onnx".
+    # How to ask for a model in a file from any folder: "onnx:/home/birds.onnx".
     place: str = ""
 
     def __call__(self, items: Sequence[Any]) -> Array:
