@@ -338,7 +338,7 @@ def test_a_fit_in_progress_keeps_nobody_from_answering(path):
     people = [f"person {k}" for k in range(6)]
     project = Project(Store.open(path), is_ahead=True)
     asked = {name: project.question(name) for name in people}
-    project._renew_reserve()
+    project._choosing._renew_reserve()
     given = []
 
     def go_on(name):
@@ -347,7 +347,7 @@ def test_a_fit_in_progress_keeps_nobody_from_answering(path):
             asked[name] = project.question(name)
             given.append(answer.pair)
 
-    with project._choosing:  # as long as a fit takes
+    with project._choosing._fitting:  # as long as a fit takes
         threads = [threading.Thread(target=go_on, args=(name,)) for name in people]
         for thread in threads:
             thread.start()
