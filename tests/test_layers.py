@@ -18,6 +18,7 @@ MODEL = FORMULAS | {
     "model.posterior",
     "model.solvers",
     "model.fitting",
+    "model.checkpoints",
     "model.belief",
     "model.calibration",
     "model.drawing",
@@ -27,6 +28,7 @@ CONTRACT = {"model.belief", "model.equations"}
 ASKING = {
     "asking.answers",
     "asking.checks",
+    "asking.choosing",
     "asking.closure",
     "asking.components",
     "asking.acquisition",
@@ -53,6 +55,7 @@ MAY_IMPORT = {
     "model.belief": FORMULAS | {"model.posterior", "model.calibration"},
     "model.solvers": FORMULAS | {"model.priors", "model.posterior", "errors"},
     "model.fitting": (MODEL - {"model.drawing"}) | {"errors", "threads"},
+    "model.checkpoints": {"model.fitting", "model.priors"},
     "model.drawing": {"model.classes", "model.priors", "model.fitting", "pairs"},
     "model.calibration": {"errors", "pairs", "model.matrix"},
     "asking.checks": set(),
@@ -67,6 +70,9 @@ MAY_IMPORT = {
     "asking.search": CONTRACT
     | {"model.matrix", "asking.acquisition", "asking.candidates", "asking.doubt"}
     | GROUND,
+    "asking.choosing": GROUND
+    | {"asking.answers", "asking.candidates", "asking.checks", "asking.closure"}
+    | {"asking.search"},
     "asking.records": {"model.calibration"},
     "asking.verdicts": CONTRACT
     | GROUND

@@ -16,8 +16,8 @@ from likewise.asking import acquisition as acquisitions
 from likewise.asking import search
 from likewise.asking.acquisition import Acquisition
 from likewise.asking.answers import AnswerLog, Cycle, KnownPairs, check_answers
-from likewise.asking.candidates import Pool, best_rows
-from likewise.asking.checks import is_set_aside
+from likewise.asking.candidates import Pool
+from likewise.asking.choosing import Candidates
 from likewise.asking.closure import Forest
 from likewise.asking.records import Record
 from likewise.asking.search import Ranked, Reserve, Searched, Wanted
@@ -30,10 +30,10 @@ from likewise.asking.verdicts import (
 )
 from likewise.errors import InputError
 from likewise.estimators import BayesianMetric
-from likewise.model import fitting
+from likewise.model.checkpoints import Checkpoints, checkpoint
 from likewise.model.fitting import Fit, Told
 from likewise.model.priors import Frames
-from likewise.pairs import check_pairs, draw_pairs, pair_number
+from likewise.pairs import check_pairs, pair_number
 from likewise.using.groups import Groups, GroupVerdict, group, judge_groups
 from likewise.using.neighbours import Neighbours, near_pairs
 from likewise.using.questions import choose_questions, doubted_joins, error_rate
@@ -42,12 +42,6 @@ Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-# The metric is fitted from scratch when the answers have grown by this factor; in
-# between a fit starts from there, so that it depends on the answers only.
-GROWTH = 1.05
-# Where between two checks an audit falls, for neither to take the other's turn.
-AUDIT_TURN = 0.25
 
 
 def _one_at_a_time(method: Method) -> Method:
@@ -125,7 +119,7 @@ class ActiveMetric:
         self._candidates = _check_candidates(candidates, self._n_items)
         self._log = AnswerLog(self._n_items, bool(equivalence))
         self._check_share = _check_share(check_share)
-        self._fits: dict[int, Fit] = {}
+        self._fits = Checkpoints(self._frames, self._model.rules, self._seed)
         self._ranked: dict[tuple[Wanted, bool], Ranked] = {}  # by the answers so far
         self._reserves: dict[int, Reserve] = {}  # by the first so many answers
         self._lock = threading.RLock()
@@ -164,7 +158,8 @@ class ActiveMetric:
         self._X, self._frames = items, self._model.look_at(items)
         self._n_items = len(items)
         self._log = self._log.grown(len(items))
-        self._fits, self._ranked, self._reserves = {}, {}, {}
+        self._fits = Checkpoints(self._frames, self._model.rules, self._seed)
+        self._ranked, self._reserves = {}, {}
 
     @_one_at_a_time
     def ask(self, n_pairs: int = 1, exclude: ArrayLike | None = None) -> Pairs:
@@ -185,7 +180,8 @@ class ActiveMetric:
         excluded = self._numbers(
             check_pairs([] if exclude is None else exclude, self._n_items)
         )
-        again = self._disputed()
+        open_pairs = self._open
+        again = open_pairs.disputed(lambda pairs: self._pool().probability_same(pairs))
         again = again[~np.isin(self._numbers(again), excluded)][:n_pairs]
         if self._sorts:
             sorting = self._sorting_questions(n_pairs - len(again), excluded, again)
@@ -193,15 +189,16 @@ class ActiveMetric:
             if self._candidates is None or len(again) == n_pairs:
                 return again
         excluded = np.r_[excluded, self._numbers(again)]
-        audits = self._audits(n_pairs, excluded, rng)[: n_pairs - len(again)]
+        audits = open_pairs.audits(n_pairs, excluded, rng)[: n_pairs - len(again)]
         again = np.concatenate([again, audits])
         excluded = np.r_[excluded, self._numbers(audits)]
         forest = Forest(self._log.closure)
-        n_checks = min(self._n_checks(n_pairs), n_pairs - len(again))
-        checks = self._checks(n_checks, excluded, forest, rng)
+        n_checks = min(open_pairs.n_checks(n_pairs), n_pairs - len(again))
+        checks = open_pairs.checks(n_checks, excluded, forest, rng)
         excluded = np.r_[excluded, self._numbers(checks)]
         n_best = n_pairs - len(again) - len(checks)
-        best = self._choose(self._best(n_best, excluded, rng), n_best, forest, rng)
+        ranked = self._best(n_best, excluded, rng)
+        best = open_pairs.best(ranked, n_best, forest, rng)
         return np.concatenate([again, best, checks])
 
     @_one_at_a_time
@@ -241,9 +238,9 @@ class ActiveMetric:
             raise InputError("There is no answer to take back.")
         self._log.undo()
         self._ranked = {}
-        for n_answers in [n for n in self._fits if n > len(self._log)]:
-            del self._fits[n_answers]
-            self._reserves.pop(n_answers, None)
+        self._fits.forget_after(len(self._log))
+        left = self._reserves.items()
+        self._reserves = {n: each for n, each in left if n <= len(self._log)}
 
     @property
     def metric_(self) -> BayesianMetric:
@@ -302,7 +299,7 @@ class ActiveMetric:
             said=np.array([answer.said for answer in answers], float),
             labels=np.array([answer.label for answer in answers], np.int8),
             annotators=[answer.annotator for answer in answers],
-            is_random=self._is_random(pairs),
+            is_random=self._open.is_random(pairs),
         )
 
     @_one_at_a_time
@@ -328,7 +325,7 @@ class ActiveMetric:
 
         And by how many nats another pair may be better.
         """
-        return self._rank(Wanted(2), self._rng(), self._sets_aside).searched
+        return self._rank(Wanted(2), self._rng(), self._open.share > 0).searched
 
     @_one_at_a_time
     def groups(self) -> Groups:
@@ -349,7 +346,7 @@ class ActiveMetric:
         """
         if self._sorts:
             return judge_groups(self.groups())
-        known = 1 - self._n_open() / max(self._n_candidates(), 1)
+        known = 1 - self._open.n_open() / max(len(self._open), 1)
         pool, labels_of = self._pool(), self._log.labels_of
         return judge(pool, self._X, labels_of, self.record(), known, self._rng())
 
@@ -384,7 +381,7 @@ class ActiveMetric:
         with self._lock:
             twin = copy.copy(self)
             twin._log = self._log.copy()
-            twin._fits = dict(self._fits)
+            twin._fits = self._fits.copy()
             twin._ranked = dict(self._ranked)
         twin._lock = threading.RLock()
         return twin
@@ -402,36 +399,17 @@ class ActiveMetric:
     def _numbers(self, pairs: Pairs) -> NDArray[np.int64]:
         return pair_number(pairs, self._n_items)
 
+    @property
+    def _open(self) -> Candidates:
+        """The pairs that may be asked, by the answers so far."""
+        is_random = self._acquisition is acquisitions.random
+        share = 0.0 if is_random or self._sorts else self._check_share
+        return Candidates(self._log, self._candidates, self._seed, share, is_random)
+
     @_one_at_a_time
     def _fit(self) -> Fit:
         """The fit of the answers so far."""
-        n_answers = len(self._log)
-        if n_answers not in self._fits:
-            checkpoint = _checkpoint(n_answers)
-            base = self._checkpoint_fit(checkpoint)
-            if checkpoint != n_answers:
-                told = Told(*self._log.evidence(self._rng()))
-                self._keep(n_answers, self._learn(told, start=base))
-        return self._fits[n_answers]
-
-    def _checkpoint_fit(self, n_answers: int) -> Fit:
-        """The fit of the first answers, made from scratch."""
-        if n_answers not in self._fits:
-            rng = np.random.RandomState([self._seed, n_answers])
-            told = Told(*self._log.first(n_answers).evidence(rng))
-            self._keep(n_answers, self._learn(told))
-        return self._fits[n_answers]
-
-    def _learn(self, told: Told, start: Fit | None = None) -> Fit:
-        return fitting.fit(self._frames, told, self._model.rules, start)
-
-    def _keep(self, n_answers: int, fitted: Fit) -> None:
-        """Keep a fit, and of the others the last checkpoints: undo goes back there."""
-        oldest = _checkpoint(int(n_answers / 1.5))
-        for other in list(self._fits):
-            if other < oldest or _checkpoint(other) != other:
-                del self._fits[other]
-        self._fits[n_answers] = fitted
+        return self._fits.fit(self._log, self._rng())
 
     def _pool(self) -> Pool:
         return self._seen_by(self._fit())
@@ -452,86 +430,6 @@ class ActiveMetric:
             return [None] * len(pairs)
         return list(self._pool().probability_same(pairs).tolist())
 
-    def _n_checks(self, n_pairs: int) -> int:
-        """How many of the next questions are to be drawn at random."""
-        asked = len(self._log)
-        return int(self._check_share * (asked + n_pairs)) - int(
-            self._check_share * asked
-        )
-
-    def _audits(
-        self, n_pairs: int, excluded: NDArray[np.int64], rng: np.random.RandomState
-    ) -> Pairs:
-        """Pairs that follow from answers, asked to see whether anybody errs.
-
-        Half as many as checks; more, up to four times, the more answers were upset.
-        """
-        none = np.empty((0, 2), dtype=np.intp)
-        if not self._sets_aside or not self._log.equivalence:
-            return none
-        share = self._check_share / 2 * min(1 + self._log.n_upset, 4)
-        asked = len(self._log) + AUDIT_TURN / share
-        n_audits = int(share * (asked + n_pairs)) - int(share * asked)
-        if n_audits == 0:
-            return none
-        implied = self._log.closure.implied_pairs(search.SHORTLIST, rng)[0]
-        taken = np.isin(self._numbers(implied), excluded) | self._is_random(implied)
-        implied = implied[~taken & self._is_candidate(implied)]
-        return implied[rng.permutation(len(implied))[:n_audits]]
-
-    def _checks(
-        self,
-        n_pairs: int,
-        excluded: NDArray[np.int64],
-        forest: Forest,
-        rng: np.random.RandomState,
-    ) -> Pairs:
-        """Open pairs drawn from those set aside; the forest is told of them."""
-        if n_pairs == 0 or not self._sets_aside:
-            return np.empty((0, 2), dtype=np.intp)
-        drawn = self._candidates
-        if drawn is None:
-            drawn = draw_pairs(self._n_items, search.SHORTLIST, rng)
-        drawn = drawn[self._is_random(drawn)]
-        drawn = drawn[self._is_open(excluded)(drawn)]
-        drawn = drawn[rng.permutation(len(drawn))[: 2 * n_pairs]]
-        if self._log.equivalence:
-            drawn = drawn[[forest.join(i, j) for i, j in drawn.tolist()]]
-        return drawn[:n_pairs]
-
-    @property
-    def _sets_aside(self) -> bool:
-        """Whether some pairs are asked at random only."""
-        is_random = self._acquisition is acquisitions.random
-        return self._check_share > 0 and not self._sorts and not is_random
-
-    def _is_random(self, pairs: Pairs) -> Mask:
-        """Which pairs, if they are asked, are asked at random."""
-        if self._acquisition is acquisitions.random:
-            return np.ones(len(pairs), dtype=bool)
-        if not self._sets_aside:
-            return np.zeros(len(pairs), dtype=bool)
-        return is_set_aside(pairs, self._seed)
-
-    def _disputed(self) -> Pairs:
-        """For each contradiction the answer least believed, asked least often."""
-        cycles = self._log.cycles()
-        if not cycles:
-            return np.empty((0, 2), dtype=np.intp)
-        doubted = []
-        for cycle in cycles:
-            pairs = np.array([(i, j) for i, j, _ in cycle], dtype=np.intp)
-            labels = np.array([label for _, _, label in cycle])
-            p_same = self._pool().probability_same(pairs)
-            belief = np.where(labels > 0, p_same, 1 - p_same)
-            often = np.array([self._log.n_times(i, j) for i, j, _ in cycle])
-            # Asked twice all round and still at odds: a person who means it.
-            if often.min() < 2:
-                doubted.append(pairs[np.lexsort((belief, often))[0]])
-        if not doubted:
-            return np.empty((0, 2), dtype=np.intp)
-        return np.unique(np.array(doubted), axis=0)
-
     @property
     def _sorts(self) -> bool:
         """Whether questions are for groups, not for the metric."""
@@ -544,10 +442,10 @@ class ActiveMetric:
         if n_pairs == 0:
             return np.empty((0, 2), dtype=np.intp)
         taken = np.r_[excluded, self._numbers(again)]
-        is_open = self._is_open(taken)
+        is_open = self._open.is_open(taken)
 
         def may_ask(pairs: Pairs) -> Mask:
-            return np.asarray(is_open(pairs) & self._is_candidate(pairs))
+            return np.asarray(is_open(pairs) & self._open.is_candidate(pairs))
 
         doubted = self._joins_to_doubt(taken)
         closure = self._log.closure
@@ -561,7 +459,7 @@ class ActiveMetric:
         """
         answered, labels = self._log.answered()
         nothing = self._log.first(0).evidence(self._rng())
-        before = self._learn(Told(*nothing)).belief
+        before = self._fits.learn(Told(*nothing)).belief
         groups = group(before, self._frames.coordinates, (answered, labels))
         times = [self._log.n_times(i, j) for i, j in groups.doubted.tolist()]
         once = np.array(times, dtype=np.intp) < 2
@@ -570,42 +468,15 @@ class ActiveMetric:
         rate = error_rate(flipped, len(self._log) - len(answered))
         return doubted_joins(groups, once, rate)
 
-    def _is_open(self, excluded: NDArray[np.int64]) -> Callable[[Pairs], Mask]:
-        """A test for pairs whose label is not known and that may be asked now."""
-        closed = np.unique(np.r_[excluded, self._numbers(self._log.resting())])
-
-        def is_open(pairs: Pairs) -> Mask:
-            is_closed = np.isin(self._numbers(pairs), closed)
-            return np.asarray(~self._log.is_known(pairs) & ~is_closed)
-
-        return is_open
-
-    def _is_candidate(self, pairs: Pairs) -> Mask:
-        """Which pairs are among those that may be asked at all."""
-        if self._candidates is None:
-            return np.ones(len(pairs), dtype=bool)
-        return np.isin(self._numbers(pairs), self._numbers(self._candidates))
-
-    def _n_candidates(self) -> int:
-        if self._candidates is None:
-            return self._n_items * (self._n_items - 1) // 2
-        return len(self._candidates)
-
-    def _n_open(self) -> int:
-        """How many candidates have a label that is not known; "unsure" is not known."""
-        if self._candidates is not None:
-            return int((~self._log.is_known(self._candidates)).sum())
-        n_answered = self._log.closure.n_answered()
-        return self._n_candidates() - n_answered - self._log.n_implied()
-
     def _best(
         self, n_pairs: int, excluded: NDArray[np.int64], rng: np.random.RandomState
     ) -> Ranked:
         """Open pairs with their scores, the best so many among them."""
         # Some may be implied by others, or be excluded.
         wanted = Wanted(2 * n_pairs + len(excluded))
-        ranked = self._left(self._rank(wanted, rng, self._sets_aside), excluded)
-        if self._sets_aside and len(ranked.pairs) < n_pairs:
+        sets_aside = self._open.share > 0
+        ranked = self._left(self._rank(wanted, rng, sets_aside), excluded)
+        if sets_aside and len(ranked.pairs) < n_pairs:
             # What is set aside is taken when there is nothing else.
             ranked = self._left(self._rank(wanted, rng), excluded)
         return ranked
@@ -618,14 +489,14 @@ class ActiveMetric:
         self, wanted: Wanted, rng: np.random.RandomState, sets_aside: bool = False
     ) -> Ranked:
         """The best open pairs by the answers so far; looked for once."""
-        is_open = self._is_open(np.empty(0, dtype=np.int64))
+        is_open = self._open.is_open(np.empty(0, dtype=np.int64))
 
         def may_choose(pairs: Pairs) -> Mask:
             chosen = is_open(pairs)
-            return chosen & ~self._is_random(pairs) if sets_aside else chosen
+            return chosen & ~self._open.is_random(pairs) if sets_aside else chosen
 
         if self._acquisition is acquisitions.random:
-            return self._drawn(may_choose, rng)
+            return self._open.drawn(may_choose, rng)
         key = (wanted, sets_aside)
         if key not in self._ranked:
             self._ranked[key] = self._search(wanted, may_choose)
@@ -645,63 +516,19 @@ class ActiveMetric:
 
     def _reserve(self) -> Reserve:
         """Pairs in doubt at the last fit from scratch: they depend on answers only."""
-        checkpoint = _checkpoint(len(self._log))
-        if checkpoint not in self._reserves:
-            pool = self._seen_by(self._checkpoint_fit(checkpoint))
-            log = self._log.first(checkpoint)
-            rng = np.random.RandomState([self._seed, checkpoint])
+        place = checkpoint(len(self._log))
+        if place not in self._reserves:
+            pool = self._seen_by(self._fits.fit_at(place, self._log))
+            log = self._log.first(place)
+            rng = np.random.RandomState([self._seed, place])
             found = search.doubtful_pairs(
                 pool,
                 lambda pairs: ~log.is_known(pairs),
                 rng,
                 lambda pool: near_pairs(pool.coordinates @ pool.belief.root().T, rng),
             )
-            self._reserves = {checkpoint: found}
-        return self._reserves[checkpoint]
-
-    def _drawn(
-        self, is_open: Callable[[Pairs], Mask], rng: np.random.RandomState
-    ) -> Ranked:
-        """Open pairs, each as good as another."""
-        drawn = self._candidates
-        if drawn is None:
-            drawn = draw_pairs(self._n_items, search.SHORTLIST, rng)
-        drawn, n_seen = drawn[is_open(drawn)], len(drawn)
-        searched = Searched(self._n_candidates(), n_seen, len(drawn), 0.0)
-        return Ranked(drawn, np.zeros(len(drawn)), searched)
-
-    def _choose(
-        self,
-        ranked: Ranked,
-        n_pairs: int,
-        forest: Forest,
-        rng: np.random.RandomState,
-    ) -> Pairs:
-        """The best pairs, none of which the others could imply."""
-        pairs, scores, _ = ranked
-        if not self._log.equivalence or n_pairs < 2:
-            return np.asarray(pairs[best_rows(scores, n_pairs, rng)])
-        order = best_rows(scores, len(scores), rng)
-        picked: list[int] = []
-        for row in order.tolist():
-            if len(picked) == n_pairs:
-                break
-            if forest.join(*pairs[row].tolist()):
-                picked.append(row)
-        skipped = order[~np.isin(order, picked)]
-        chosen = np.concatenate([np.array(picked, dtype=np.intp), skipped])
-        return np.asarray(pairs[chosen[:n_pairs]])
-
-
-def _checkpoint(n_answers: int) -> int:
-    """The largest number of answers up to this one that is fitted from scratch."""
-    checkpoint = 0
-    while checkpoint < n_answers:
-        larger = max(checkpoint + 1, int(checkpoint * GROWTH))
-        if larger > n_answers:
-            break
-        checkpoint = larger
-    return checkpoint
+            self._reserves = {place: found}
+        return self._reserves[place]
 
 
 def _check_count(n_pairs: int) -> int:

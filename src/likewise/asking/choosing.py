@@ -1,0 +1,183 @@
+"""Which pairs may be asked now, and which of these are: repeats, audits, checks.
+
+Knows answers and pairs. What is believed reaches it as a function of pairs, what an
+answer is worth as scores.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.asking import search
+from likewise.asking.answers import AnswerLog, Cycle
+from likewise.asking.candidates import best_rows
+from likewise.asking.checks import is_set_aside
+from likewise.asking.closure import Forest
+from likewise.asking.search import Ranked, Searched
+from likewise.pairs import draw_pairs, pair_number
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+# Where between two checks an audit falls, for neither to take the other's turn.
+AUDIT_TURN = 0.25
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The pairs that may be asked, by the answers so far."""
+
+    log: AnswerLog
+    given: Pairs | None  # None: every pair of items
+    seed: int
+    share: float  # of questions drawn at random; with 0 no pair is set aside for them
+    are_random: bool  # whether every question is drawn at random
+
+    @property
+    def n_items(self) -> int:
+        """Items to make pairs of."""
+        return self.log.closure.n_items
+
+    def __len__(self) -> int:
+        if self.given is None:
+            return self.n_items * (self.n_items - 1) // 2
+        return len(self.given)
+
+    def numbers(self, pairs: Pairs) -> Numbers:
+        """A number for each pair, the same for no two."""
+        return pair_number(pairs, self.n_items)
+
+    def n_open(self) -> int:
+        """How many have a label that is not known; "unsure" is not known."""
+        if self.given is not None:
+            return int((~self.log.is_known(self.given)).sum())
+        return len(self) - self.log.closure.n_answered() - self.log.n_implied()
+
+    def is_candidate(self, pairs: Pairs) -> Mask:
+        """Which pairs are among those that may be asked at all."""
+        if self.given is None:
+            return np.ones(len(pairs), dtype=bool)
+        return np.isin(self.numbers(pairs), self.numbers(self.given))
+
+    def is_open(self, excluded: Numbers) -> Callable[[Pairs], Mask]:
+        """A test for pairs whose label is not known and that may be asked now."""
+        closed = np.unique(np.r_[excluded, self.numbers(self.log.resting())])
+
+        def test(pairs: Pairs) -> Mask:
+            is_closed = np.isin(self.numbers(pairs), closed)
+            return np.asarray(~self.log.is_known(pairs) & ~is_closed)
+
+        return test
+
+    def is_random(self, pairs: Pairs) -> Mask:
+        """Which pairs, if they are asked, are asked at random."""
+        if self.are_random or self.share == 0:
+            return np.full(len(pairs), self.are_random)
+        return is_set_aside(pairs, self.seed)
+
+    def drawn(
+        self, is_open: Callable[[Pairs], Mask], rng: np.random.RandomState
+    ) -> Ranked:
+        """Open pairs, each as good as another."""
+        drawn = self._some(rng)
+        drawn, n_seen = drawn[is_open(drawn)], len(drawn)
+        searched = Searched(len(self), n_seen, len(drawn), 0.0)
+        return Ranked(drawn, np.zeros(len(drawn)), searched)
+
+    def disputed(self, probability_same: Callable[[Pairs], Array]) -> Pairs:
+        """For each contradiction the answer least believed, asked least often."""
+        doubted = [
+            pair
+            for cycle in self.log.cycles()
+            for pair in self._least_believed(cycle, probability_same)
+        ]
+        return np.unique(np.array(doubted, np.intp).reshape(-1, 2), axis=0)
+
+    def _least_believed(
+        self, cycle: Cycle, probability_same: Callable[[Pairs], Array]
+    ) -> Pairs:
+        """One answer of a contradiction, or none if all were given twice."""
+        pairs = np.array([(i, j) for i, j, _ in cycle], dtype=np.intp)
+        labels = np.array([label for _, _, label in cycle])
+        p_same = probability_same(pairs)
+        belief = np.where(labels > 0, p_same, 1 - p_same)
+        often = np.array([self.log.n_times(i, j) for i, j, _ in cycle])
+        # Asked twice all round and still at odds: a person who means it.
+        if often.min() >= 2:
+            return pairs[:0]
+        return pairs[np.lexsort((belief, often))[:1]]
+
+    def audits(
+        self, n_pairs: int, excluded: Numbers, rng: np.random.RandomState
+    ) -> Pairs:
+        """Pairs that follow from answers, asked to see whether anybody errs.
+
+        Half as many as checks; more, up to four times, the more answers were upset.
+        """
+        none = np.empty((0, 2), dtype=np.intp)
+        if self.share == 0 or not self.log.equivalence:
+            return none
+        share = self.share / 2 * min(1 + self.log.n_upset, 4)
+        asked = len(self.log) + AUDIT_TURN / share
+        n_audits = int(share * (asked + n_pairs)) - int(share * asked)
+        if n_audits == 0:
+            return none
+        implied = self.log.closure.implied_pairs(search.SHORTLIST, rng)[0]
+        taken = np.isin(self.numbers(implied), excluded) | self.is_random(implied)
+        implied = implied[~taken & self.is_candidate(implied)]
+        return implied[rng.permutation(len(implied))[:n_audits]]
+
+    def n_checks(self, n_pairs: int) -> int:
+        """How many of the next questions are to be drawn at random."""
+        asked = len(self.log)
+        return int(self.share * (asked + n_pairs)) - int(self.share * asked)
+
+    def checks(
+        self,
+        n_pairs: int,
+        excluded: Numbers,
+        forest: Forest,
+        rng: np.random.RandomState,
+    ) -> Pairs:
+        """Open pairs drawn from those set aside; the forest is told of them."""
+        if n_pairs == 0 or self.share == 0:
+            return np.empty((0, 2), dtype=np.intp)
+        drawn = self._some(rng)
+        drawn = drawn[self.is_random(drawn)]
+        drawn = drawn[self.is_open(excluded)(drawn)]
+        drawn = drawn[rng.permutation(len(drawn))[: 2 * n_pairs]]
+        if self.log.equivalence:
+            drawn = drawn[[forest.join(i, j) for i, j in drawn.tolist()]]
+        return drawn[:n_pairs]
+
+    def _some(self, rng: np.random.RandomState) -> Pairs:
+        """Those given, or some drawn at random."""
+        if self.given is not None:
+            return self.given
+        return draw_pairs(self.n_items, search.SHORTLIST, rng)
+
+    def best(
+        self,
+        ranked: Ranked,
+        n_pairs: int,
+        forest: Forest,
+        rng: np.random.RandomState,
+    ) -> Pairs:
+        """The best pairs, none of which the others could imply."""
+        pairs, scores, _ = ranked
+        if not self.log.equivalence or n_pairs < 2:
+            return np.asarray(pairs[best_rows(scores, n_pairs, rng)])
+        order = best_rows(scores, len(scores), rng)
+        picked: list[int] = []
+        for row in order.tolist():
+            if len(picked) == n_pairs:
+                break
+            if forest.join(*pairs[row].tolist()):
+                picked.append(row)
+        skipped = order[~np.isin(order, picked)]
+        chosen = np.concatenate([np.array(picked, dtype=np.intp), skipped])
+        return np.asarray(pairs[chosen[:n_pairs]])
