@@ -11,7 +11,7 @@ from likewise.app import learners as module
 from likewise.app.inputs import LABELS
 from likewise.app.project import Project
 from likewise.app.store import Store
-from tests.app.conftest import make_project, word_for
+from tests.app.conftest import CLASSES, make_project, word_for
 
 
 def say(project, annotator="ada", word=None):
@@ -334,20 +334,21 @@ def test_an_unsure_second_opinion_does_not_come_back(project):
 
 
 def test_a_fit_in_progress_keeps_nobody_from_answering(path):
-    """The lock covers the file, not the fit: many go on by what is in reserve."""
+    """The lock covers the file, not the fit: many go on, with nothing in reserve."""
     people = [f"person {k}" for k in range(6)]
     project = Project(Store.open(path), is_ahead=True)
-    asked = {name: project.question(name) for name in people}
-    project._choosing._renew_reserve()
+    asked = {name: project.question(name) for name in people[:2]}
     given = []
 
     def go_on(name):
         for _ in range(5):
-            answer = project.answer(asked[name].id, -1, name)
             asked[name] = project.question(name)
-            given.append(answer.pair)
+            given.append(project.answer(asked[name].id, -1, name).pair)
+        asked[name] = project.question(name)
 
     with project._choosing._fitting:  # as long as a fit takes
+        for name in people:
+            project._choosing._crowd.saw(name)
         threads = [threading.Thread(target=go_on, args=(name,)) for name in people]
         for thread in threads:
             thread.start()
@@ -362,6 +363,25 @@ def test_a_fit_in_progress_keeps_nobody_from_answering(path):
     open_pairs = [question.pair for question in asked.values()]
     assert len(set(open_pairs)) == len(people)
     assert not set(open_pairs) & set(given)
+
+
+def test_a_crowd_is_told_when_nothing_is_left_to_ask(tmp_path):
+    """Pairs are drawn while a fit is awaited, not once it found nothing."""
+    path = make_project(tmp_path / "crowd.likewise")
+    people = [f"person {k}" for k in range(4)]
+    with Project(Store.open(path), is_ahead=True) as project:
+        n_items = len(project.names)
+        told = [
+            (i, j, 1 if CLASSES[i] == CLASSES[j] else -1)
+            for i in range(n_items)
+            for j in range(i)
+        ]
+        project.tell(told, "ada")
+        for name in people:
+            project._choosing._crowd.saw(name)
+        project._choosing._renew_reserve()
+
+        assert [project.question(name) for name in people] == [None] * 4
 
 
 def test_what_was_computed_for_the_crowd_is_what_one_person_would_compute(path):

@@ -127,8 +127,14 @@ class Ahead:
         """The question computed for after the last answer; given once."""
         return self._next.pop(annotator, Following(None, None, False))
 
-    def close(self) -> None:
-        """Drop what has not begun and wait for the rest."""
+    def drop(self) -> None:
+        """Let go of all that has not begun: too many answer for it to be of use."""
         for turn in self._turns.values():
             turn.end()
+        self._turns.clear()
+        self._next.clear()
+
+    def close(self) -> None:
+        """Drop what has not begun and wait for the rest."""
+        self.drop()
         self._pool.shutdown(wait=True, cancel_futures=True)

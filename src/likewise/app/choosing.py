@@ -13,6 +13,9 @@ from likewise.app.records import Answer, Question
 
 # Where several people answer, one question in so many was answered by another before.
 SECOND_OPINION = 10
+# Pairs drawn where nothing is in reserve yet: one that nobody has is among them, unless
+# nearly all pairs are answered.
+N_DRAWN = 50
 
 
 class Choosing:
@@ -48,17 +51,16 @@ class Choosing:
         None once every pair that may be asked has an answer.
         """
         self._crowd.saw(annotator)
+        if self._crowd.is_large:
+            question = self._crowd_question(annotator)
+            if question is not None:
+                return question
         self._follow_up(annotator)
         ready = self._ready_question(annotator)
         if ready is not None:
             return ready
         with self._fitting:
-            # Whoever was here before may have put pairs in reserve.
-            ready = self._ready_question(annotator)
-            if ready is None and self._crowd.is_large:
-                self._fill_reserve()
-                ready = self._ready_question(annotator)
-            return ready or self._chosen_question(annotator)
+            return self._ready_question(annotator) or self._chosen_question(annotator)
 
     def take(self, answer: Answer) -> None:
         """Learn from an answer just stored, and note that a question follows it."""
@@ -100,15 +102,7 @@ class Choosing:
     def _prepared_question(
         self, annotator: str, elsewhere: list[Pair]
     ) -> Question | None:
-        """A question by what was computed before, for this person or in reserve."""
-        if self._crowd.is_large:
-            self._crowd.renew(self._renew_reserve)
-            again = self._second_opinion(annotator, elsewhere)
-            if again is not None:
-                return self._open(again, annotator, None)
-            taken = {*elsewhere, *self.learning.answered()}
-            kept = self._crowd.take(lambda pair: pair not in taken)
-            return None if kept is None else self._open(kept[0], annotator, kept[1])
+        """A question by what was computed ahead for this person."""
         if self._ahead is None or self._second_opinion(annotator, elsewhere):
             return None
         pair, p_same, is_exact = self._ahead.next_pair(annotator)
@@ -116,6 +110,40 @@ class Choosing:
             return None
         is_new = is_exact or pair not in self.learning.answered()
         return self._open(pair, annotator, p_same) if is_new else None
+
+    def _crowd_question(self, annotator: str) -> Question | None:
+        """A question without waiting for a fit; None if only a fit can tell.
+
+        From the reserve; a pair drawn at random while there is none.
+        """
+        with self.lock:
+            self._sync()
+            if self._ahead is not None:
+                self._ahead.drop()
+            everybodys = self.store.open_questions()
+            mine = next((q for q in everybodys if q.annotator == annotator), None)
+            if mine is not None:
+                return mine
+            self._crowd.renew(self._renew_reserve)
+            elsewhere = [question.pair for question in everybodys]
+            again = self._second_opinion(annotator, elsewhere)
+            if again is not None:
+                return self._open(again, annotator, None)
+            taken = {*elsewhere, *self.learning.answered()}
+            kept = self._crowd.take(lambda pair: pair not in taken)
+            if kept is not None:
+                return self._open(kept[0], annotator, kept[1])
+            drawn = None if self._crowd.is_exhausted else self._drawn_pair(taken)
+            return None if drawn is None else self._open(drawn, annotator, None)
+
+    def _drawn_pair(self, taken: set[Pair]) -> Pair | None:
+        """A pair drawn at random that nobody has, if one is found soon."""
+        n_items = len(self.learning.X)
+        seed, version = self.learning.settings["seed"], self.learning.version
+        rng = np.random.RandomState([seed, version, len(taken)])
+        drawn = np.sort(rng.randint(n_items, size=(N_DRAWN, 2)), axis=1)
+        pairs = ((int(i), int(j)) for i, j in drawn if i != j)
+        return next((pair for pair in pairs if pair not in taken), None)
 
     def _chosen_question(self, annotator: str) -> Question | None:
         """Choose by a fit of all answers, without keeping others from the file."""

@@ -1,7 +1,7 @@
 """Questions for many people at once: each fit chooses more pairs than one.
 
 What follows each answer can be computed ahead for one or two people. For more there is
-a reserve: pairs worth asking by a fit of some answers ago, renewed all the time.
+a reserve: pairs worth asking by a fit of some answers ago, renewed again and again.
 """
 
 import threading
@@ -18,6 +18,8 @@ RECENT = 20.0
 # Pairs that one fit chooses where many answer: as many as are used up during a fit, at
 # hundreds of answers a second.
 N_RESERVE = 400
+# Pairs left at which more are chosen without a rest.
+N_LOW = 200
 
 
 class Crowd:
@@ -27,6 +29,8 @@ class Crowd:
         self._lock = threading.Lock()
         self._seen: dict[str, float] = {}
         self._reserve: list[tuple[Pair, float]] = []
+        self._is_exhausted = False
+        self._rests_until = 0.0
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="reserve")
         self._renewal: Future[None] | None = None
 
@@ -51,20 +55,39 @@ class Crowd:
                     return pair, p_same
         return None
 
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the last fit found nothing to ask."""
+        return self._is_exhausted
+
     def fill(self, chosen: list[tuple[Pair, float]]) -> None:
         """Put pairs in reserve, in the place of those that were left."""
         with self._lock:
-            self._reserve = chosen
+            self._reserve, self._is_exhausted = chosen, not chosen
 
     def empty(self) -> None:
         """Forget the reserve: what is asked for has changed."""
-        self.fill([])
+        with self._lock:
+            self._reserve, self._is_exhausted = [], False
 
     def renew(self, choose: Callable[[], None]) -> None:
-        """Choose new pairs in the background, unless that is being done."""
+        """Choose new pairs in the background, unless that is being done.
+
+        Half of the time nothing is chosen while enough is in reserve: people who wait
+        for a page need the cores too.
+        """
         with self._lock:
-            if self._renewal is None or self._renewal.done():
-                self._renewal = self._pool.submit(choose)
+            is_busy = self._renewal is not None and not self._renewal.done()
+            is_resting = time.monotonic() < self._rests_until
+            if not is_busy and not (is_resting and len(self._reserve) > N_LOW):
+                self._renewal = self._pool.submit(self._choose, choose)
+
+    def _choose(self, choose: Callable[[], None]) -> None:
+        start = time.monotonic()
+        choose()
+        end = time.monotonic()
+        with self._lock:
+            self._rests_until = end + (end - start)
 
     def close(self) -> None:
         """Wait for what has begun."""

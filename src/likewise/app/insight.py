@@ -4,6 +4,7 @@ Reads the project and computes; never asks and never writes, but for the curve.
 """
 
 import threading
+import time
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,9 @@ N_LEGEND = 12
 N_NEAR = 100
 # Seconds after an answer at which the curve is drawn.
 CURVE_DELAY = 0.3
+# Pause after an estimate, in times of what it took: where answers come without pause,
+# those who wait for questions have most of the cores.
+REST = 3.0
 
 
 @dataclass(frozen=True)
@@ -161,16 +165,20 @@ class Insight:
 
     def _follow(self) -> None:
         """Draw the curve in the background, always for the latest answers."""
+        took = 0.0
         while True:
             self._wish.wait()
             # The next question comes first.
-            if self._closing.wait(CURVE_DELAY):
+            if self._closing.wait(max(CURVE_DELAY, REST * took)):
                 return
             self._wish.clear()
+            start = time.monotonic()
             try:
                 self.estimate()
             except LikewiseError:
                 continue  # the last estimate stays; the next answer tries again
+            finally:
+                took = time.monotonic() - start
 
     # The map and the neighbours
 
