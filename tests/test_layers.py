@@ -12,6 +12,7 @@ GROUND = {"errors", "fingerprint", "pairs", "threads"}
 FORMULAS = {"model.equations", "model.matrix"}
 MODEL = FORMULAS | {
     "model.basis",
+    "model.surroundings",
     "model.unlabelled",
     "model.classes",
     "model.priors",
@@ -48,9 +49,11 @@ MAY_IMPORT = {
     "model.equations": {"errors"},
     "model.matrix": {"model.equations"},
     "model.basis": {"model.equations", "errors"},
-    "model.unlabelled": {"model.basis", "model.matrix"},
+    "model.surroundings": set(),
+    "model.unlabelled": {"model.basis", "model.matrix", "model.surroundings"},
     "model.classes": {"model.unlabelled", "model.matrix"},
-    "model.priors": {"model.classes", "model.unlabelled", "model.basis", "threads"},
+    "model.priors": {"model.classes", "model.unlabelled", "model.surroundings"}
+    | {"model.basis", "threads"},
     "model.posterior": FORMULAS | {"model.priors"},
     "model.belief": FORMULAS | {"model.posterior", "model.calibration"},
     "model.solvers": FORMULAS | {"model.priors", "model.posterior", "errors"},

@@ -80,7 +80,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         the lower bound, relative, at which to stop.
     random_state : int, RandomState or None
         Draws pairs and items where there are too many: pairs in `fit` above 1,500,
-        items that shape the prior above 2,000.
+        items that shape the prior above 2,000 (see `n_seen_`).
 
     Attributes
     ----------
@@ -104,6 +104,9 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_free_ : int
         Directions in which the matrix could differ from the prior's: all of the basis,
         but 40 where both the pairs and the entries of the matrix are more than 1,500.
+    n_seen_ : int
+        Items that the prior's metrics were estimated from: all up to 10,000, so many
+        drawn of more. The basis stands on all (docs/performance.md has the accuracy).
     fingerprint_ : str
         sha256 of the items whose rows the labelled pairs point into.
 
@@ -318,6 +321,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             "prior_precision": float(self.prior_precision_),
             "threshold": float(self.threshold_),
         }
+        if hasattr(self, "n_seen_"):
+            learned["n_seen"] = int(self.n_seen_)
         saved = SavedMetric(
             settings,
             learned,
@@ -431,7 +436,9 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.fingerprint_ = fingerprint(X)
         rng = check_random_state(self.random_state)
         counts = np.ones(len(X)) if item_weights is None else item_weights
-        return priors.look_at(X, counts, choices, rng, classes)
+        frames = priors.look_at(X, counts, choices, rng, classes)
+        self.n_seen_ = frames.n_seen
+        return frames
 
     def _learn(self, frames: Frames, told: Told) -> Self:
         """Find what depends on the labelled pairs."""
@@ -495,6 +502,8 @@ def _from_saved(saved: SavedMetric) -> BayesianMetric:
     metric.members_ = {each.name: each.weight for each in saved.belief.members}
     metric.components_, metric.evidence_ = saved.components, saved.evidence
     metric.n_iter_ = int(learned["n_iter"])
+    if "n_seen" in learned:  # files of before do not say
+        metric.n_seen_ = int(learned["n_seen"])
     metric.prior_precision_ = float(learned["prior_precision"])
     metric.item_noise_ = float(learned["item_noise"])
     metric.threshold_ = float(learned["threshold"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from likewise import InputError, StoreError
-from likewise.app import learners as module
+from likewise.app import learners
 from likewise.app.inputs import LABELS
 from likewise.app.project import Project
 from likewise.app.store import Store
@@ -285,17 +285,17 @@ def test_p_same_is_that_of_known_items(project):
     assert project.why(pair).p_same == pytest.approx(expected)
 
 
-def test_many_items_have_the_same_priors_as_few(tmp_path, monkeypatch):
-    """Above the bound fewer pairs may be asked; what is believed stays."""
-    monkeypatch.setattr(module, "MAX_EXHAUSTIVE", 30)
-    monkeypatch.setattr(module, "N_CANDIDATES", 600)
-    path = make_project(tmp_path / "many.likewise")
-    with Project.open(path) as many:
-        run(many, 5)
-        members = many.learner().metric_.members_
+def test_many_items_are_learned_from_as_few_are(tmp_path):
+    """Above 6,000 items too: every direction, every pair, the same priors."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6100, 60)) + 4 * rng.normal(size=(9, 60))[np.arange(6100) % 9]
 
-        assert len(members) > 1
-        assert "near" in members or "standard" in members
+    learner = learners.new_learner(X, {"acquisition": "entropy", "seed": 0})
+    learner.tell([[0, 9], [0, 1]], [1, -1])
+
+    assert learner.metric_.basis_.directions.shape == (60, 60)
+    assert learner.searched().n_pairs == 6100 * 6099 // 2
+    assert len(learner.metric_.members_) > 1
 
 
 def test_flags_are_set_and_taken_away(project):

@@ -252,6 +252,22 @@ def test_the_reserve_holds_the_most_doubtful_pairs(pool, small, rng):
     )
 
 
+def test_the_reserve_is_of_a_share_where_all_would_take_too_long(
+    rng, small, monkeypatch
+):
+    """After the work of some tiles it ends, and says how many pairs were seen."""
+    monkeypatch.setattr(search, "HARDLY", 1e-9)
+    pool = weighed(9, 300, 3, 0.2)
+    whole = search.doubtful_pairs(pool, everything, rng, no_neighbours)
+    monkeypatch.setattr(search, "MOST_WORK", 10_000.0)
+
+    found = search.doubtful_pairs(pool, everything, rng, no_neighbours)
+
+    assert whole.n_seen == 300 * 299 // 2
+    assert 10_000 / 3 < found.n_seen < whole.n_seen / 2
+    assert len(found.pairs) == search.RESERVE
+
+
 def test_of_very_many_items_a_share_and_neighbours_are_looked_at(
     rng, small, monkeypatch
 ):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from likewise.model import unlabelled
+from likewise.model import surroundings, unlabelled
 from likewise.model.basis import feature_deviations, fit_basis
+from likewise.model.surroundings import surround
 from likewise.model.unlabelled import (
     far_metric,
     metric_root,
@@ -147,7 +148,7 @@ def test_the_metric_depends_on_its_items_not_on_chance(clusters, learned):
 def test_too_many_items_are_sampled(clusters, rng, monkeypatch, learned):
     """Two thirds of the items give nearly the same metric as all of them."""
     whole = learn(learned, clusters, rng)
-    monkeypatch.setattr(unlabelled, "MAX_SMOOTHED", 200)
+    monkeypatch.setattr(surroundings, "MAX_ROWS", 200)
     monkeypatch.setattr(unlabelled, "MAX_WALKED", 200)
 
     sampled = learn(learned, clusters, rng)
@@ -156,37 +157,18 @@ def test_too_many_items_are_sampled(clusters, rng, monkeypatch, learned):
     assert not np.allclose(whole, sampled)
 
 
-def test_the_nearest_are_those_of_a_full_sort(rng):
-    """Of some rows among all items, itself aside."""
-    Z, rows = rng.normal(size=(60, 3)), np.array([3, 40, 17])
-    far = ((Z[rows][:, None] - Z[None]) ** 2).sum(axis=2)
-    far[np.arange(3), rows] = np.inf
-
-    nearest = unlabelled._nearest(Z, rows, 5)
-
-    assert_array_equal(
-        np.sort(nearest, axis=1), np.sort(np.argsort(far, axis=1)[:, :5], axis=1)
-    )
-
-
-def test_equal_items_are_neighbours_of_each_other(rng):
-    """More of them than neighbours are wanted: no item is its own neighbour."""
-    Z = np.repeat(rng.normal(size=(3, 2)), 20, axis=0)
-
-    nearest = unlabelled._nearest(Z, np.arange(60), 5)
-
-    assert (nearest != np.arange(60)[:, None]).all()
-    assert_array_equal(nearest // 20, np.repeat([0, 1, 2], 20)[:, None] * np.ones(5))
-
-
 def test_neighbour_distance_is_the_mean_to_the_nearest(rng):
     """Against all pairs; nobody is near to one alone."""
     Z = rng.normal(size=(50, 4))
     far = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
     np.fill_diagonal(far, np.inf)
 
-    assert_allclose(neighbour_distance(Z, rng), far.min(axis=1).mean(), rtol=1e-6)
-    assert neighbour_distance(Z[:1], rng) == 0
+    around, alone = (surround(each, np.ones(len(each)), rng) for each in (Z, Z[:1]))
+
+    found = neighbour_distance(around, np.eye(4))
+
+    assert_allclose(found, far.min(axis=1).mean(), rtol=1e-6)
+    assert neighbour_distance(alone, np.eye(4)) == 0
 
 
 def test_a_walk_goes_to_every_neighbour_alike(rng):

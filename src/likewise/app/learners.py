@@ -6,55 +6,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import ActiveMetric, BayesianMetric, InputError, StoreError
+from likewise import ActiveMetric, InputError, StoreError
 from likewise.app.records import Answer
 
 Pair = tuple[int, int]
 Pairs = NDArray[np.intp]
 
-# Up to this many items every pair may be asked; beyond, a drawn part of them.
-MAX_EXHAUSTIVE = 6000
-N_CANDIDATES = 60_000
-# And the matrix spans as many directions at most: more would take minutes a question.
-MAX_BASIS = 48
 # Ways to choose pairs that older files name, and what chooses in their stead.
 RENAMED = {"batch": "entropy"}
 
 
 def new_learner(X: NDArray[np.float32], settings: dict[str, Any]) -> ActiveMetric:
     """A learner of the project's items that was told nothing yet."""
-    metric, acquisition = BayesianMetric(), settings["acquisition"]
-    if len(X) > MAX_EXHAUSTIVE:
-        metric.set_params(n_basis=min(MAX_BASIS, X.shape[1]))
+    acquisition = settings["acquisition"]
     try:
         return ActiveMetric(
             X,
-            metric,
             acquisition=RENAMED.get(acquisition, acquisition),
-            candidates=_candidates(X, settings),
             random_state=settings["seed"],
         )
     except InputError as error:
         raise StoreError(
             f"The vectors of the project cannot be used: {error}"
         ) from error
-
-
-def _candidates(X: NDArray[np.float32], settings: dict[str, Any]) -> Pairs | None:
-    """Half near neighbours, half any two items; None where all pairs may be asked."""
-    n_items = len(X)
-    if n_items <= MAX_EXHAUSTIVE or settings["acquisition"] == "groups":
-        return None
-    from sklearn.neighbors import NearestNeighbors
-
-    rng = np.random.RandomState(settings["seed"])
-    anchors = rng.permutation(n_items)[: N_CANDIDATES // 60]
-    near = NearestNeighbors(n_neighbors=31, algorithm="brute").fit(X)
-    neighbours = near.kneighbors(X[anchors], return_distance=False)  # (n_anchors, 31)
-    close = np.column_stack([np.repeat(anchors, 31), neighbours.ravel()])
-    drawn = rng.randint(n_items, size=(N_CANDIDATES // 2, 2))
-    pairs = np.sort(np.concatenate([close, drawn]), axis=1)
-    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
 
 
 def batches_of(answers: list[Answer]) -> list[list[Answer]]:

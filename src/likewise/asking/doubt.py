@@ -43,6 +43,11 @@ class Doubt:
         self._members = [_Margins(each, pool) for each in belief.members]
         self._weights = belief.weights.astype(np.float32)
 
+    @property
+    def width(self) -> int:
+        """Multiplications that a pair takes."""
+        return len(self._members) * int(self._pool.coordinates.shape[1])
+
     def tile(self, rows: Rows, columns: Rows) -> Single:
         """A measure of certainty, (n_rows, n_columns); see `certainty`."""
         Z = self._pool.coordinates

@@ -41,6 +41,9 @@ RESERVE, HARDLY = 2 * SHORTLIST, 0.05
 # Items up to which all tiles are looked at, if need be; of more, so many are drawn: 33
 # million pairs.
 MAX_ITEMS, MOST_TILES = 100_000, 64
+# Multiplications that a scan for pairs in reserve may take, some seconds of one core:
+# the next question shall not wait for more items or dimensions than that.
+MOST_WORK = 5e10
 # Nats that a better pair may have been missed by.
 TOLERANCE = 1e-6
 # |2 P - 1| by the mean metrics below which a pair is worth scoring before all tiles
@@ -137,17 +140,20 @@ def doubtful_pairs(
 ) -> Reserve:
     """The most doubtful of all pairs, or enough that are hardly surer than a coin.
 
-    Beyond MAX_ITEMS items no more than a random share of the pairs is looked at; where
-    that is not enough, also pairs that are near each other in the present metric, which
-    `nearby` gives, with the share of the true ones among them.
+    Where that would take more than MOST_WORK, a random share of the pairs is looked at;
+    beyond MAX_ITEMS items, where such a share holds too little doubt, also pairs that
+    are near each other in the present metric, which `nearby` gives, with the share of
+    the true ones among them.
     """
     scan = Scan(Doubt(pool, is_exact=False), RESERVE, is_open, rng)
     near = scan.doubt.measure(HARDLY)
     with one_thread():
         while not scan.is_over and np.sum(scan.measures <= near) < RESERVE:
             scan.more()
+            if scan.n_seen * scan.doubt.width > MOST_WORK:
+                break
     is_enough = scan.is_complete or np.sum(scan.measures <= near) >= RESERVE
-    if is_enough:
+    if is_enough or len(pool.coordinates) <= MAX_ITEMS:
         return Reserve(scan.pairs, scan.n_seen)
     pairs, recall = nearby(pool)
     scan.add(pairs)

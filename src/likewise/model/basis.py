@@ -2,9 +2,10 @@
 
 A basis takes items to coordinates in which the mean squared distance over all pairs
 is 1; only there do a prior mean of 1 ("Euclidean") and a prior precision have a
-meaning. It knows nothing of labels.
+meaning. It knows nothing of labels. Sums run over blocks of rows: no second copy of X.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ from likewise.model import equations
 
 Array = NDArray[np.float64]
 BASES = ("eigen", "axes", "full")
+# Rows of X that are worked on at once.
+BLOCK_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,10 @@ class Basis:
 
     def project(self, X: Array) -> Array:
         """Coordinates of the items, shape (n_items, n_basis)."""
-        return np.asarray((X - self.centre) @ self.directions)
+        coordinates = np.empty((len(X), self.directions.shape[1]))
+        for rows in _blocks(len(X)):
+            coordinates[rows] = (X[rows] - self.centre) @ self.directions
+        return coordinates
 
     def features(self, gaps: Array) -> Array:
         """What the metric weighs, from the gaps between the items of each pair.
@@ -41,16 +47,12 @@ def fit_basis(
     X: Array, kind: str, n_basis: int | float | None, item_weights: Array
 ) -> Basis:
     """Find the basis of the items; `item_weights` counts how often each occurs."""
-    centre = np.average(X, axis=0, weights=item_weights)
-    centred = X - centre
+    centre = _weighted_mean(X, item_weights)
     # Squares of very large or small numbers leave the range of floats: divide first.
-    size = float(np.abs(centred).max()) or 1.0
-    centred = centred / size
+    size = _size(X, centre)
     degrees = max(item_weights.sum() - 1, 1.0)
-    if kind == "axes":
-        directions, variances = _axes(centred, item_weights, degrees)
-    else:
-        directions, variances = _eigenvectors(centred, item_weights, degrees)
+    find = _axes if kind == "axes" else _eigenvectors
+    directions, variances = find(_Centred(X, centre, size), item_weights, degrees)
     n_kept = _n_kept(variances, n_basis)
     directions, variances = directions[:, :n_kept], variances[:n_kept]
     # The mean squared distance over pairs of rows is twice the total variance.
@@ -60,18 +62,39 @@ def fit_basis(
 
 def feature_deviations(X: Array, centre: Array, item_weights: Array) -> Array:
     """Standard deviation of each feature; infinite where it does not vary."""
-    centred = X - centre
-    size = float(np.abs(centred).max()) or 1.0
-    variances = np.average((centred / size) ** 2, axis=0, weights=item_weights)
+    size = _size(X, centre)
+    centred = _Centred(X, centre, size)
+    variances = centred.total(lambda Z, w: np.multiply(Z**2, w).sum(0), item_weights)
+    variances = variances / item_weights.sum()
     deviations = size * np.sqrt(variances)
     # What is left of a constant feature is the rounding of its mean.
     varying = deviations > 1e-12 * np.abs(centre)
     return np.where(varying, deviations, np.inf if varying.any() else 1.0)
 
 
-def _axes(centred: Array, item_weights: Array, degrees: float) -> tuple[Array, Array]:
+@dataclass(frozen=True)
+class _Centred:
+    """Rows of X around their centre, in units of their size; made block by block."""
+
+    X: Array
+    centre: Array
+    size: float
+
+    def at(self, rows: slice) -> Array:
+        return np.asarray((self.X[rows] - self.centre) / self.size)
+
+    def total(self, part: Callable[[Array, Array], Array], weights: Array) -> Array:
+        """The sum over blocks of what `part` makes of a block and its weights."""
+        return _sum(
+            part(self.at(rows), weights[rows, None]) for rows in _blocks(len(self.X))
+        )
+
+
+def _axes(
+    centred: _Centred, item_weights: Array, degrees: float
+) -> tuple[Array, Array]:
     """One direction for each feature that varies, in their order."""
-    variances = item_weights @ centred**2 / degrees
+    variances = centred.total(lambda Z, w: w[:, 0] @ Z**2, item_weights) / degrees
     varying = variances > _negligible(variances)
     if not varying.any():
         varying[0] = True
@@ -79,13 +102,17 @@ def _axes(centred: Array, item_weights: Array, degrees: float) -> tuple[Array, A
 
 
 def _eigenvectors(
-    centred: Array, item_weights: Array, degrees: float
+    centred: _Centred, item_weights: Array, degrees: float
 ) -> tuple[Array, Array]:
     """Top eigenvectors of the weighted covariance, those that carry variance."""
-    scaled = centred * np.sqrt(item_weights / degrees)[:, None]
-    wide = scaled.shape[1] > scaled.shape[0]
+    roots = np.sqrt(item_weights / degrees)
+    wide = centred.X.shape[1] > centred.X.shape[0]
     # The smaller Gram matrix has the same eigenvalues.
-    gram = scaled @ scaled.T if wide else scaled.T @ scaled
+    if wide:
+        scaled = centred.at(slice(None)) * roots[:, None]
+        gram = scaled @ scaled.T
+    else:
+        gram = centred.total(lambda Z, w: _gram(Z * w), roots)
     variances, vectors = np.linalg.eigh(gram)
     order = np.argsort(-variances)[
         : max(1, int(np.sum(variances > _negligible(variances))))
@@ -95,6 +122,37 @@ def _eigenvectors(
         vectors = scaled.T @ vectors
         vectors /= np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(float).tiny)
     return _fixed_signs(vectors), variances
+
+
+def _gram(Z: Array) -> Array:
+    return np.asarray(Z.T @ Z)
+
+
+def _weighted_mean(X: Array, item_weights: Array) -> Array:
+    sums = (
+        np.multiply(X[rows], item_weights[rows, None]).sum(axis=0)
+        for rows in _blocks(len(X))
+    )
+    return np.asarray(_sum(sums) / item_weights.sum())
+
+
+def _size(X: Array, centre: Array) -> float:
+    """The largest number around the centre; 1 where there is none."""
+    sizes = (np.abs(X[rows] - centre).max() for rows in _blocks(len(X)))
+    return float(max(sizes)) or 1.0
+
+
+def _blocks(n_rows: int) -> Iterator[slice]:
+    """Slices of all rows, some at a time."""
+    for start in range(0, max(n_rows, 1), BLOCK_ROWS):
+        yield slice(start, start + BLOCK_ROWS)
+
+
+def _sum(parts: Iterator[Array]) -> Array:
+    total = next(parts)
+    for part in parts:
+        total = total + part
+    return total
 
 
 def _negligible(variances: Array) -> float:

@@ -10,14 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from likewise.model import unlabelled
+from likewise.model import surroundings, unlabelled
 from likewise.model.basis import Basis, feature_deviations, fit_basis
 from likewise.model.classes import Labelled, class_metric
+from likewise.model.surroundings import (
+    Surroundings,
+    seen_rows,
+    surround,
+    surround_nearby,
+)
 from likewise.threads import threads_for
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 Classes = NDArray[np.intp]
+Rows = NDArray[np.intp]
 
 # The threshold of the whole matrix, mean and deviation, beyond the squared distance of
 # nearest neighbours; and the deviation of its scale, as a share of the scale itself.
@@ -253,6 +260,7 @@ class Frames:
     priors: dict[str, Prior]
     # Those of a prior's numbers that the evidence chooses.
     settings: tuple[Setting, ...]
+    n_seen: int  # items that the priors' metrics were estimated from
 
     @property
     def log_shares(self) -> dict[str, float]:
@@ -292,16 +300,17 @@ def look_at(
     coordinates = basis.project(X)
     deviations = feature_deviations(X, basis.centre, item_weights)
     with threads_for(len(X)):
-        found = _Items(coordinates, item_weights, basis, deviations)
+        rows = seen_rows(len(X), rng)
+        items = _Items(coordinates, item_weights, basis, deviations, rows)
         if classes is None:
-            metrics = _metrics(choices.prior, found, rng)
+            metrics = _metrics(choices.prior, items, rng)
         else:
-            metrics = {"classes": _class_metric(found, classes, rng)}
+            metrics = {"classes": _Found(_class_metric(items, classes, rng))}
         priors = {
-            name: _prior(metric, coordinates, choices, rng)
-            for name, metric in metrics.items()
+            name: _prior(found, items, choices, rng) for name, found in metrics.items()
         }
-    return Frames(basis, coordinates, priors, _settings(choices))
+    n_seen = len(X) if items.is_whole else surroundings.MAX_SEEN
+    return Frames(basis, coordinates, priors, _settings(choices), n_seen)
 
 
 class _Items(NamedTuple):
@@ -311,11 +320,35 @@ class _Items(NamedTuple):
     weights: Array  # (n_items,)
     basis: Basis
     deviations: Array  # (n_features,)
+    rows: Rows | slice  # those that moments are taken over
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether moments are taken over all items."""
+        return isinstance(self.rows, slice)
+
+    @property
+    def seen(self) -> tuple[Array, Array]:
+        """Coordinates and weights of the items that moments are taken over."""
+        return self.coordinates[self.rows], self.weights[self.rows]
+
+    def around(self, root: Array, rng: np.random.RandomState) -> Surroundings:
+        """Some items and those that may be their neighbours in a metric's root."""
+        if self.is_whole:
+            return surround(self.coordinates, self.weights, rng)
+        return surround_nearby(self.coordinates, self.weights, root, rng)
 
     def standard(self) -> Array:
         """The metric of each feature divided by its deviation, in the usual unit."""
         metric = unlabelled.standard_metric(self.basis, self.deviations)
         return unlabelled.scaled_metric(metric, self.coordinates, self.weights)
+
+
+class _Found(NamedTuple):
+    """A metric, and who may be near whom in it: None where that was not looked at."""
+
+    metric: Array
+    around: Surroundings | None = None
 
 
 def _class_metric(items: _Items, classes: Classes, rng: np.random.RandomState) -> Array:
@@ -326,9 +359,12 @@ def _class_metric(items: _Items, classes: Classes, rng: np.random.RandomState) -
     is_known = classes >= 0
     labelled = Labelled(items.coordinates, classes, items.weights).at(is_known)
     unit = np.eye(items.coordinates.shape[1])
-    plain = {"unit": unit} if is_known.all() else _metrics("evidence", items, rng)
-    plain.pop("standard", None)  # it comes last
-    return class_metric(labelled, [*plain.values(), items.standard()], rng)
+    plain = [unit]
+    if not is_known.all():
+        named = _metrics("evidence", items, rng)
+        named.pop("standard", None)  # it comes last
+        plain = [found.metric for found in named.values()]
+    return class_metric(labelled, [*plain, items.standard()], rng)
 
 
 def with_free_directions(prior: MatrixPrior, gaps: Array, n_free: int) -> MatrixPrior:
@@ -344,45 +380,52 @@ def with_free_directions(prior: MatrixPrior, gaps: Array, n_free: int) -> Matrix
 
 
 def _prior(
-    metric: Array, coordinates: Array, choices: Choices, rng: np.random.RandomState
+    found: _Found, items: _Items, choices: Choices, rng: np.random.RandomState
 ) -> Prior:
     if choices.basis != "full":
-        return _weight_prior(metric, choices)
-    mapped = coordinates @ unlabelled.metric_root(metric)
-    return matrix_prior(metric, unlabelled.neighbour_distance(mapped, rng), choices)
+        return _weight_prior(found.metric, choices)
+    root = unlabelled.metric_root(found.metric)
+    around = found.around or items.around(root, rng)
+    distance = unlabelled.neighbour_distance(around, root)
+    return matrix_prior(found.metric, distance, choices)
 
 
-def _metrics(prior: str, items: _Items, rng: np.random.RandomState) -> dict[str, Array]:
+def _metrics(
+    prior: str, items: _Items, rng: np.random.RandomState
+) -> dict[str, _Found]:
     """The metrics to believe in before any answer, by name; no two the same."""
-    coordinates, item_weights = items.coordinates, items.weights
+    coordinates, item_weights = items.seen
     unit = np.eye(coordinates.shape[1])
     if prior == "unit":
-        return {"unit": unit}
+        return {"unit": _Found(unit)}
     if prior == "unlabelled":
-        return {"far": unlabelled.far_metric(coordinates, item_weights, rng)}
+        return {"far": _Found(unlabelled.far_metric(coordinates, item_weights, rng))}
     standard = unlabelled.standard_metric(items.basis, items.deviations)
     white = unlabelled.white_metric(coordinates)
-    found: dict[str, Array] = {}
+    found: dict[str, _Found] = {}
     for way, base in {"": unit, ", standard": standard, ", white": white}.items():
         base = unlabelled.scaled_metric(base, coordinates, item_weights)
         root = unlabelled.metric_root(base)
+        around = None if items.is_whole else items.around(root, rng)
         mapped = coordinates @ root
         # First, for where neighbours add nothing the plain name is the true one.
         if way != ", white":
-            _add(found, way.removeprefix(", ") or "unit", base)
-        near = unlabelled.near_metric(mapped, item_weights, rng)
-        _add(found, f"near{way}", root @ near @ root.T)
+            _add(found, way.removeprefix(", ") or "unit", _Found(base, around))
+        nearby = None if around is None else around.mapped(root)
+        near = unlabelled.near_metric(mapped, item_weights, rng, nearby)
+        _add(found, f"near{way}", _Found(root @ near @ root.T, around))
         if way != ", white":
             far = unlabelled.far_metric(mapped, item_weights, rng)
-            _add(found, f"far{way}", root @ far @ root.T)
+            _add(found, f"far{way}", _Found(root @ far @ root.T, around))
     return found
 
 
-def _add(found: dict[str, Array], name: str, metric: Array) -> None:
+def _add(found: dict[str, _Found], name: str, new: _Found) -> None:
     """Add a metric, unless one like it is there."""
-    size = np.abs(metric).max()
-    if all(np.abs(metric - other).max() > 1e-6 * size for other in found.values()):
-        found[name] = metric
+    size = np.abs(new.metric).max()
+    others = (other.metric for other in found.values())
+    if all(np.abs(new.metric - other).max() > 1e-6 * size for other in others):
+        found[name] = new
 
 
 def _weight_prior(metric: Array, choices: Choices) -> WeightPrior:

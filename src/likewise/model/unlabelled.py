@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.covariance import ledoit_wolf, ledoit_wolf_shrinkage
-from sklearn.neighbors import NearestNeighbors
 
 from likewise.model import matrix
 from likewise.model.basis import Basis
+from likewise.model.surroundings import Surroundings, nearest, surround
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -31,9 +31,8 @@ FAR_STEPS = 3
 # Whitening divides by variances; this share of their mean is added to each first, for
 # a variance near zero is not known that well.
 RIDGE = 0.1
-# Items that are smoothed at short range, over neighbours among all items; and items
-# that take part at long range, where groups are large enough to be sampled.
-MAX_SMOOTHED, MAX_WALKED = 2_000, 4_000
+# Items that take part at long range, where groups are large enough to be sampled.
+MAX_WALKED = 4_000
 
 
 def standard_metric(basis: Basis, deviations: Array) -> Array:
@@ -66,24 +65,29 @@ def white_metric(coordinates: Array) -> Array:
 
 
 def near_metric(
-    coordinates: Array, item_weights: Array, rng: np.random.RandomState
+    coordinates: Array,
+    item_weights: Array,
+    rng: np.random.RandomState,
+    around: Surroundings | None = None,
 ) -> Array:
     """What the nearest neighbours of an item agree on: for groups of any size.
 
     Chance is Ledoit and Wolf's shrinkage: how much of what sets directions apart would
     be otherwise for other items, given how few neighbourhoods are independent.
+    `around` holds items beyond those given, where these are a sample.
     """
-    rows = rng.permutation(len(coordinates))[:MAX_SMOOTHED]
-    weights = item_weights[rows]
+    if around is None:
+        around = surround(coordinates, item_weights, rng)
+    rows, weights = around.rows, around.weights
 
     def smooth(mapped: Array, white: Array) -> tuple[Array, float]:
-        walk = _step(_nearest(mapped, rows), len(mapped))
+        walk = _step(around.nearest(mapped, N_NEIGHBOURS), len(mapped))
         means = walk @ white
         means = means - _mean(means, weights)
         chance = ledoit_wolf_shrinkage(means, assume_centered=True)
         return _moments(means, weights), chance * len(rows) / _n_independent(walk)
 
-    return _refined(coordinates, item_weights, smooth, NEAR_ROUNDS)
+    return _refined(coordinates, item_weights, around.items, smooth, NEAR_ROUNDS)
 
 
 def far_metric(
@@ -107,17 +111,19 @@ def far_metric(
             chance.append(float(np.trace(by_chance) / np.trace(moments)))
         return moments, chance[0]
 
-    return _refined(coordinates, item_weights, smooth, FAR_ROUNDS)
+    return _refined(coordinates, item_weights, coordinates, smooth, FAR_ROUNDS)
 
 
-def neighbour_distance(mapped: Array, rng: np.random.RandomState) -> float:
-    """Mean squared distance of an item to the one nearest to it; 0 for one alone."""
-    if len(mapped) < 2:
+def neighbour_distance(around: Surroundings, root: Array) -> float:
+    """Mean squared distance of an item to the one nearest to it; 0 for one alone.
+
+    Measured after `root`.
+    """
+    if len(around.items) < 2:
         return 0.0
-    rows = rng.permutation(len(mapped))[:MAX_SMOOTHED]
-    nearest = _nearest(mapped, rows, 1)[:, 0]
-    gaps = mapped[rows] - mapped[nearest]
-    return float(np.einsum("ij,ij->", gaps, gaps) / len(rows))
+    mapped = around.items @ root
+    gaps = mapped[around.rows] - mapped[around.nearest(mapped, 1)[:, 0]]
+    return float(np.einsum("ij,ij->", gaps, gaps) / len(around.rows))
 
 
 def metric_root(metric: Array) -> Array:
@@ -128,14 +134,26 @@ def metric_root(metric: Array) -> Array:
 
 def scaled_metric(metric: Array, coordinates: Array, item_weights: Array) -> Array:
     """The metric in the unit in which the mean squared distance of the items is 1."""
+    return _scaled(metric, item_covariance(coordinates, item_weights))
+
+
+def item_covariance(coordinates: Array, item_weights: Array) -> Array:
+    """Covariance of the items."""
     centred = coordinates - _mean(coordinates, item_weights)
     degrees = max(float(item_weights.sum()) - 1, 1.0)
-    covariance = _moments(centred, item_weights) * item_weights.sum() / degrees
+    return np.asarray(_moments(centred, item_weights) * item_weights.sum() / degrees)
+
+
+def _scaled(metric: Array, covariance: Array) -> Array:
     return metric / (2 * float(np.vdot(metric, covariance)) or 1.0)
 
 
 def _refined(
-    coordinates: Array, item_weights: Array, smooth: Smooth, n_rounds: int
+    coordinates: Array,
+    item_weights: Array,
+    smoothed: Array,
+    smooth: Smooth,
+    n_rounds: int,
 ) -> Array:
     """Unit distance, blended with what neighbours agree on as far as it is not chance.
 
@@ -143,19 +161,20 @@ def _refined(
     share of its variance that is left. Neighbours are found in the coordinates first,
     then anew in the metric that came out.
     """
-    unit = scaled_metric(np.eye(coordinates.shape[1]), coordinates, item_weights)
+    covariance = item_covariance(coordinates, item_weights)
+    unit = _scaled(np.eye(coordinates.shape[1]), covariance)
     if len(coordinates) <= N_NEIGHBOURS + 1 or (coordinates == coordinates[0]).all():
         return unit  # every item is every other's neighbour
     whitening = _whitening(coordinates, item_weights)
-    white, metric = coordinates @ whitening, unit
+    white, metric = smoothed @ whitening, unit
     for _ in range(n_rounds):
-        moments, chance = smooth(coordinates @ metric_root(metric), white)
+        moments, chance = smooth(smoothed @ metric_root(metric), white)
         if chance >= 1:
             return unit
         shares, vectors = np.linalg.eigh(moments)
         agreement = matrix.agreement_weights(np.clip(shares, 0.0, 1.0))
         factor = whitening @ (vectors * np.sqrt(agreement))
-        found = scaled_metric(factor @ factor.T, coordinates, item_weights)
+        found = _scaled(factor @ factor.T, covariance)
         metric = chance * unit + (1 - chance) * found
     return metric
 
@@ -194,9 +213,9 @@ def _walk(mapped: Array) -> csr_array:
     Two items are neighbours if either is among the other's nearest.
     """
     n_items = len(mapped)
-    nearest = _nearest(mapped, np.arange(n_items))
-    starts = np.repeat(np.arange(n_items), nearest.shape[1])
-    ends = nearest.ravel()
+    found = nearest(mapped, np.arange(n_items), N_NEIGHBOURS)
+    starts = np.repeat(np.arange(n_items), found.shape[1])
+    ends = found.ravel()
     edges = np.unique(np.r_[starts * n_items + ends, ends * n_items + starts])
     starts, ends = np.divmod(edges, n_items)
     n_edges = np.bincount(starts, minlength=n_items)
@@ -205,30 +224,18 @@ def _walk(mapped: Array) -> csr_array:
     return csr_array(steps, shape=(n_items, n_items))
 
 
-def _step(nearest: Rows, n_items: int) -> csr_array:
+def _step(found: Rows, n_items: int) -> csr_array:
     """From each row to its nearest items, as likely one as another."""
-    n_rows, n_nearest = nearest.shape
-    shares = np.full(nearest.size, 1 / n_nearest)
-    starts = np.arange(0, nearest.size + 1, n_nearest)
-    return csr_array((shares, nearest.ravel(), starts), shape=(n_rows, n_items))
+    n_rows, n_nearest = found.shape
+    shares = np.full(found.size, 1 / n_nearest)
+    starts = np.arange(0, found.size + 1, n_nearest)
+    return csr_array((shares, found.ravel(), starts), shape=(n_rows, n_items))
 
 
 def _n_independent(walk: csr_array) -> float:
     """As many independent rows have as noisy a covariance as these smoothed ones."""
     shared = walk @ walk.T
     return float(shared.diagonal().sum() ** 2 / (shared.data**2).sum())
-
-
-def _nearest(mapped: Array, rows: Rows, n_nearest: int = N_NEIGHBOURS) -> Rows:
-    """The items nearest to each of the rows, itself aside."""
-    n_nearest = min(n_nearest, len(mapped) - 1)
-    Z = mapped.astype(np.float32)
-    search = NearestNeighbors(n_neighbors=n_nearest + 1).fit(Z)
-    found = search.kneighbors(Z[rows], return_distance=False)
-    is_other = found != rows[:, None]
-    # Where equal items crowd a row out of its own list, the last one gives way.
-    is_other[is_other.all(axis=1), -1] = False
-    return np.asarray(found[is_other].reshape(len(rows), n_nearest))
 
 
 def _mean(mapped: Array, item_weights: Array) -> Array:
