@@ -471,6 +471,63 @@ def test_when_the_server_is_gone_the_page_says_so(tmp_path, chromium, serve):
     context.close()
 
 
+def test_a_page_left_open_over_a_restart_says_how_to_go_on(tmp_path, chromium, serve):
+    """The answer is refused in words, kept nowhere; the new address goes on there."""
+    path = make_project(tmp_path / "again.likewise")
+    first = serve(path)
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(first.client.post("/api/invitations").json()["url"])
+    page.wait_for_url(f"{first.base}/")
+    press(page, "s")
+    before, pair = number(page), names(page)
+    first.stop()
+    # Most systems give the usual port again: here it is asked for.
+    second = serve(path, "--port", first.base.split("/")[2].rpartition(":")[2])
+
+    page.keyboard.press("d")
+
+    expect(page.get_by_role("alert")).to_contain_text("started anew")
+    expect(page.get_by_role("alert")).to_contain_text("address that the terminal")
+    assert number(page) == before
+    assert [one["answer"] for one in second.client.get("/api/answers").json()] == [
+        "same"
+    ]
+    invited = second.client.post("/api/invitations").json()["url"]
+    page.goto(invited)
+    page.wait_for_url(f"{second.base}/")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert set(names(page)) != set(pair)  # a guest of this run: the pair is another's
+    context.close()
+
+
+def is_whole(page, chosen):
+    """Whether nothing of these is hidden behind an edge."""
+    found = page.locator(chosen)
+    assert found.count() > 0
+    return found.evaluate_all(
+        "all => all.every(one => one.scrollHeight <= one.clientHeight + 1)"
+    )
+
+
+def test_rows_of_a_table_are_not_cut_off(tmp_path, visit, serve):
+    """Every cell can be seen: beside each other, among neighbours, on a phone."""
+    rows = [
+        f"Ada {k},Lovelace,London,18{k:02d},+44 {k:05d},note {k}" for k in range(20)
+    ]
+    table = tmp_path / "rows.csv"
+    table.write_text("\n".join(["first,last,town,born,telephone,note", *rows]))
+    told("new", tmp_path / "rows.likewise", "--table", table, "--seed", 1)
+    server = serve(tmp_path / "rows.likewise")
+    for width, height in ((1280, 800), (390, 800)):
+        page = visit(server, viewport={"width": width, "height": height})
+
+        assert is_whole(page, ".pair .frame")
+        page.goto(f"{server.base}/neighbours")
+        assert is_whole(page, ".centre .frame")
+        assert is_whole(page, "ol.near .fields")
+
+
 def test_five_thousand_items_are_no_reason_to_stop(tmp_path, visit, serve):
     """Every key brings another pair, computed ahead or not, and none twice."""
     rng = np.random.RandomState(0)
@@ -481,7 +538,7 @@ def test_five_thousand_items_are_no_reason_to_stop(tmp_path, visit, serve):
     with Writer(path) as writer:
         for k in range(5000):
             writer.add(f"item {k}", text=f"item {k}")
-        settings = {"kind": "text", "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": "text", "seed": 1, "acquisition": "groups"}
         writer.finish(X, {**settings, "likewise": "0", "created": "2026-01-01"})
     page = visit(serve(path))
     shown = []

@@ -94,6 +94,10 @@ function lookCloser(sources) {
   dialog.showModal();
 }
 
+const GONE = "likewise does not reply. Is it still running in the terminal?";
+const RESTARTED = "likewise was started anew since this page was opened. Every answer before is saved; "
+  + "to go on, open the address that the terminal prints now.";
+
 async function call(method, address, body) {
   const reply = await fetch(address, {
     method,
@@ -155,9 +159,7 @@ function startQuestion(box) {
       if (error.status === 409) {
         await show().catch(() => {});
       } else {
-        alert.textContent = error.status === undefined
-          ? "likewise does not reply. Is it still running in the terminal?"
-          : error.message;
+        alert.textContent = { undefined: GONE, 403: RESTARTED }[error.status] || error.message;
         alert.hidden = false;
       }
     } finally {
