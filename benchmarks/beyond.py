@@ -2,7 +2,8 @@
 
 Writes a file of --gib GiB (single precision, 128 numbers an item), learns from 200
 labelled pairs, finds the 20 best questions and P(same) of a million pairs by
-`likewise.scale`, and prints time and the most memory that the process held.
+`likewise.scale`, and prints time and the most memory that the process held, of its own
+and in all (pages of files that are mapped count there).
 
 Usage: python benchmarks/beyond.py [--gib 5] [--folder /tmp]
 """
@@ -42,8 +43,16 @@ def report(name, action):
     result = action()
     taken = f"{time.perf_counter() - start:.0f} s, {time.process_time() - core:.0f} s"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{name}: {taken} of a core, at most {peak:.2f} GiB so far", flush=True)
+    held = f"at most {peak:.2f} GiB so far, {own_memory():.2f} of its own now"
+    print(f"{name}: {taken} of a core, {held}", flush=True)
     return result
+
+
+def own_memory():
+    """GiB that are in no file."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    sizes = dict(line.split(":", 1) for line in lines)
+    return int(sizes["RssAnon"].split()[0]) / 2**20
 
 
 def main():

@@ -17,6 +17,7 @@ MODEL = FORMULAS | {
     "model.classes",
     "model.priors",
     "model.posterior",
+    "model.parts",
     "model.solvers",
     "model.fitting",
     "model.checkpoints",
@@ -56,7 +57,9 @@ MAY_IMPORT = {
     | {"model.basis", "threads"},
     "model.posterior": FORMULAS | {"model.priors"},
     "model.belief": FORMULAS | {"model.posterior", "model.calibration"},
-    "model.solvers": FORMULAS | {"model.priors", "model.posterior", "errors"},
+    "model.parts": set(),
+    "model.solvers": FORMULAS
+    | {"model.priors", "model.posterior", "model.parts", "errors"},
     "model.fitting": (MODEL - {"model.drawing"}) | {"errors", "threads"},
     "model.checkpoints": {"model.fitting", "model.priors"},
     "model.drawing": {"model.classes", "model.priors", "model.fitting", "pairs"},
@@ -98,9 +101,18 @@ MAY_IMPORT = {
     "using.splits": GROUND | {"estimators"},
     "estimators": GROUND | MODEL | {"inputs", "asking.candidates", "using.modelfile"},
     "active": GROUND | MODEL | ASKING | {"estimators", "using"},
-    "scale": GROUND | ASKING | {"estimators"},
+    "blocks": {"errors"},
+    "scale": GROUND
+    | ASKING
+    | {"blocks", "estimators", "model.basis", "model.fitting", "model.parts"},
     "experiments": GROUND | {"features", "__init__", "__main__"},
-    "app": {"errors", "features", "using", "__init__"},  # never how it is learned
+    "app": {
+        "errors",
+        "features",
+        "using",
+        "scale",
+        "__init__",
+    },  # never how it is learned
     "__main__": {"errors"},
     "__init__": GROUND | MODEL | ASKING | {"estimators", "active", "using"},
 }

@@ -10,9 +10,11 @@ import pytest
 from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
 from pyarrow import parquet
+from sklearn.base import clone
 
-from likewise import BayesianMetric, InputError, scale
+from likewise import BayesianMetric, InputError, blocks, scale
 from likewise.asking import acquisition as acquisitions
+from likewise.model import fitting
 from likewise.pairs import all_pairs, draw_pairs
 
 MODELS = {
@@ -68,6 +70,62 @@ def test_a_fit_of_blocks_is_the_fit_in_memory(items, name):
     assert_allclose(found.get_mahalanobis_matrix(), expected, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", [*MODELS, "limited"])
+def test_a_fit_of_partitions_is_the_fit_in_memory(
+    items, rng, cluster, monkeypatch, name
+):
+    """Sums over partitions of pairs, with two workers: whatever the model."""
+    monkeypatch.setattr(scale, "PARTITION", 700)
+    monkeypatch.setattr(fitting, "MAX_PLACED", 500)
+    if name == "limited":  # the free matrix is held to fewer directions
+        monkeypatch.setattr(fitting, "MAX_SIDE", 5)
+        monkeypatch.setattr(fitting, "N_FREE", 2)
+    X, y = items
+    pairs = all_pairs(240)[rng.permutation(28_680)[:2000]]
+    labels = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+    weights = rng.randint(0, 3, 2000)
+    metric = clone(MODELS.get(name, MODELS["defaults"]))
+    expected = clone(metric).fit_pairs(X, pairs, labels, weights)
+
+    found = scale.fit_pairs(metric, da.from_array(X, chunks=50), pairs, labels, weights)
+
+    assert found.n_free_ == expected.n_free_ == (2 if name == "limited" else 4)
+    assert found.members_ == pytest.approx(expected.members_, abs=1e-8)
+    assert_allclose(found.evidence_[-1], expected.evidence_[-1], atol=1e-8)
+    assert_allclose(
+        found.pair_probability(X, pairs), expected.pair_probability(X, pairs), atol=1e-8
+    )
+
+
+def test_nearest_rows_of_blocks_are_those_of_all(items, rng, cluster):
+    """Each row with its three nearest by the metric, each pair once."""
+    X, _ = items
+    metric = learned(items, rng)
+    Z = metric.transform(X)
+    far = np.sqrt(((Z[:, None] - Z) ** 2).sum(axis=2))
+    np.fill_diagonal(far, np.inf)
+    near = np.argsort(far, axis=1)[:, :3]
+    expected = np.sort(np.column_stack([np.repeat(np.arange(240), 3), near.ravel()]), 1)
+
+    pairs, distances = scale.near_pairs(metric, da.from_array(X, chunks=70), 3)
+
+    assert_array_equal(pairs, np.unique(expected, axis=0))
+    assert_allclose(distances, far[pairs[:, 0], pairs[:, 1]], atol=1e-6)
+
+
+def test_a_file_that_was_cut_short_is_named(items, tmp_path):
+    """Rows that are no longer there are not made up."""
+    np.save(tmp_path / "items.npy", items[0])
+    mapped = np.load(tmp_path / "items.npy", mmap_mode="r")
+    rows = blocks.Mapped(mapped)
+    assert_array_equal(rows[np.array([5, 6, 2])], items[0][[5, 6, 2]])
+    assert_array_equal(rows[10:20, 1:3], items[0][10:20, 1:3])
+    os.truncate(tmp_path / "items.npy", 4000)
+
+    with pytest.raises(InputError, match="items.npy ends before its last row"):
+        rows[200:240]
+
+
 def test_of_many_items_some_are_seen(items, rng):
     """Those of the pairs among them; the metric is one of the same items."""
     X, y = items
@@ -120,6 +178,7 @@ def test_the_best_pairs_of_blocks_are_those_of_brute_force(items, rng, name):
 def test_a_search_of_blocks_ends_when_nothing_can_be_better(items, rng, monkeypatch):
     """With a tolerance, most blocks are never read."""
     monkeypatch.setattr(scale, "WAVE", 1)
+    monkeypatch.setattr(blocks, "WAVE", 1)
     metric = learned(items, rng)
     X = da.from_array(items[0], chunks=60)
 

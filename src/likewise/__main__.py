@@ -42,6 +42,11 @@ COMMANDS = {
     "search": ("likewise.app.cli_use", "app", "Print the items nearest to one."),
     "export-metric": ("likewise.app.cli_use", "app", "Write the learned metric."),
     "vectors": ("likewise.app.cli_use", "app", "Write where all items lie by it."),
+    "probabilities": (
+        "likewise.app.cli_beyond",
+        "app",
+        "Write P(same) of pairs beyond memory.",
+    ),
     "finish": ("likewise.app.cli_groups", "app", "Write all results into a folder."),
     "export": ("likewise.app.cli_exchange", "app", "Write the answers to a file."),
     "import": ("likewise.app.cli_exchange", "app", "Take answers from a file."),

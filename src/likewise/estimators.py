@@ -171,17 +171,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         self._check_parameters()
         X = self.check_items(X, is_first=True)
-        pairs = check_pairs(pairs, len(X))
-        if len(pairs) == 0:
-            raise InputError("'pairs' must hold at least one pair. Got none.")
-        labels = check_labels(labels, len(pairs), soft=soft)
-        weights = check_weights(sample_weight, len(pairs))
-        if not soft:
-            check_agreement(pairs, labels)
-        p_same = labels if soft else (labels + 1) / 2
-        return self._learn(
-            self.look_at(X), Told(pairs, p_same, weights, np.zeros(len(pairs), bool))
-        )
+        told = check_told(pairs, labels, sample_weight, n_items=len(X), soft=soft)
+        return self._learn(self.look_at(X), told)
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -377,7 +368,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         `calibration` is what came true makes of its P(same).
         """
-        metric = copy.copy(self)._take(basis, fit)
+        metric = copy.copy(self).take_fit(basis, fit)
         metric.posterior_ = metric.posterior_.corrected(calibration)
         return metric
 
@@ -442,9 +433,10 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _learn(self, frames: Frames, told: Told) -> Self:
         """Find what depends on the labelled pairs."""
-        return self._take(frames.basis, fitting.fit(frames, told, self.rules))
+        return self.take_fit(frames.basis, fitting.fit(frames, told, self.rules))
 
-    def _take(self, basis: Basis, fit: Fit) -> Self:
+    def take_fit(self, basis: Basis, fit: Fit) -> Self:
+        """Become what a fit says."""
         best, belief = fit.best, fit.belief
         self.basis_ = basis
         self.posterior_ = belief
@@ -463,6 +455,26 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 stacklevel=4,
             )
         return self
+
+
+def check_told(
+    pairs: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    n_items: int,
+    soft: bool,
+) -> Told:
+    """Return labelled pairs as a fit takes them, or say what is wrong with them."""
+    pairs = check_pairs(pairs, n_items)
+    if len(pairs) == 0:
+        raise InputError("'pairs' must hold at least one pair. Got none.")
+    labels = check_labels(labels, len(pairs), soft=soft)
+    weights = check_weights(sample_weight, len(pairs))
+    if not soft:
+        check_agreement(pairs, labels)
+    p_same = labels if soft else (labels + 1) / 2
+    return Told(pairs, p_same, weights, np.zeros(len(pairs), bool))
 
 
 def load(path: str | os.PathLike[str]) -> BayesianMetric:

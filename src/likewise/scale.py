@@ -6,13 +6,15 @@ runs in memory, here, in threads or wherever a `distributed.Client` sends it, an
 the same numbers. A block that is lost is computed again.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import combinations_with_replacement, islice
+from collections.abc import Callable
+from functools import partial
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,8 +22,12 @@ from likewise.asking import search
 from likewise.asking.acquisition import Acquisition, ceiling, find_acquisition
 from likewise.asking.candidates import Pool
 from likewise.asking.search import Ranked, Searched, Wanted
+from likewise.blocks import WAVE, Spread, as_blocks, call, dask_part, in_waves, take
 from likewise.errors import InputError, MissingExtraError
-from likewise.estimators import BayesianMetric
+from likewise.estimators import BayesianMetric, check_told
+from likewise.model import fitting
+from likewise.model.basis import Basis
+from likewise.model.parts import Features
 from likewise.pairs import check_pairs
 
 Array = NDArray[np.float64]
@@ -29,12 +35,8 @@ Pairs = NDArray[np.intp]
 
 # Items that basis and prior are found from, where there are more.
 N_SEEN = 50_000
-# Pairs in a partition of P(same).
+# Pairs in a partition.
 PARTITION = 50_000
-# Rows in a block, where X is not cut into blocks already.
-BLOCK_ROWS = 50_000
-# Blocks of rows compared at once: as many tasks are under way.
-WAVE = 8
 
 
 def fit_pairs(
@@ -49,23 +51,57 @@ def fit_pairs(
 ) -> BayesianMetric:
     """Learn from labelled pairs of rows of X; see `BayesianMetric.fit_pairs`.
 
-    Up to `n_seen` items it is the same fit. Of more, basis and prior are found from the
-    items of the pairs and others drawn by `metric.random_state`, so many in all: the
-    numbers then differ as those of any two samples do.
+    Up to `n_seen` items it is the same fit. Of more, basis and prior are found from so
+    many drawn by `metric.random_state`: the numbers then differ as those of any two
+    samples do. Of more than PARTITION pairs the features stay in partitions, with the
+    workers where there are any, and each sweep sums over them; pairs and labels are
+    here, some hundred bytes a pair.
     """
     rows = as_blocks(X)
-    pairs = check_pairs(pairs, len(rows))
-    items = np.unique(pairs)
-    if len(rows) <= n_seen:
-        kept = np.arange(len(rows))
-    else:
+    told = check_told(pairs, labels, sample_weight, n_items=len(rows), soft=soft)
+    _, frames = metric.prepare(_seen(metric, X, rows, n_seen))
+    told = told.that_count()
+    labelled = told.labelled(_features(frames.basis, X, rows, told.pairs))
+    fit = fitting.fit_labelled(frames, labelled, metric.rules)
+    return metric.take_fit(frames.basis, fit)
+
+
+def _seen(metric: BayesianMetric, X: Any, rows: Any, n_seen: int) -> Array:
+    """The items that basis and prior are found from."""
+    kept = np.arange(len(rows))
+    if len(rows) > n_seen:
         rng = check_random_state(metric.random_state)
-        drawn = rng.choice(len(rows), n_seen, replace=False)
-        others = drawn[~np.isin(drawn, items)][: max(n_seen - len(items), 0)]
-        kept = np.sort(np.concatenate([items, others]))
-    places = np.searchsorted(kept, pairs)
-    some = np.asarray(_take(X, rows, kept).compute(), dtype=float)
-    return metric.fit_pairs(some, places, labels, sample_weight, soft=soft)
+        kept = np.sort(rng.choice(len(rows), n_seen, replace=False))
+    return np.asarray(take(X, rows, kept).compute(), dtype=float)
+
+
+def _features(basis: Basis, X: Any, rows: Any, pairs: Pairs) -> Features:
+    """Features of the pairs: in partitions, unless they are few."""
+    parts = [
+        _lazy(partial(_features_of, basis), X, rows, pairs[start : start + PARTITION])
+        for start in range(0, len(pairs), PARTITION)
+    ]
+    if len(parts) == 1:
+        return np.asarray(parts[0].compute())
+    if basis.kind != "full":  # a sweep works on them as they are
+        parts = list(dask_part("base").persist(*parts))
+    sizes = [min(PARTITION, len(pairs) - at) for at in range(0, len(pairs), PARTITION)]
+    width = basis.directions.shape[1] + (basis.kind != "full")
+    return Spread(parts, sizes, width)
+
+
+def _features_of(basis: Basis, X: Array, places: Pairs) -> Array:
+    Z = basis.project(np.asarray(X, dtype=float))
+    return basis.features(Z[places[:, 0]] - Z[places[:, 1]])
+
+
+def _lazy(work: Callable[[Array, Pairs], Array], X: Any, rows: Any, pairs: Any) -> Any:
+    """What work makes of the items that some pairs name, and of their places there."""
+    items, places = np.unique(pairs, return_inverse=True)
+    # Places keep the order of rows: i < j still.
+    return dask_part("delayed").delayed(work)(
+        take(X, rows, items), places.reshape(-1, 2)
+    )
 
 
 def pair_probability(metric: BayesianMetric, X: Any, pairs: Any) -> Any:
@@ -75,7 +111,7 @@ def pair_probability(metric: BayesianMetric, X: Any, pairs: Any) -> Any:
     the rows that its pairs name.
     """
     check_is_fitted(metric)
-    rows, array = as_blocks(X), _dask("array")
+    rows, array = as_blocks(X), dask_part("array")
     parts = [
         array.from_delayed(
             _probabilities(metric, X, rows, pairs[start : start + PARTITION]),
@@ -90,14 +126,10 @@ def pair_probability(metric: BayesianMetric, X: Any, pairs: Any) -> Any:
 def _probabilities(metric: BayesianMetric, X: Any, rows: Any, pairs: Any) -> Any:
     """The lazy P(same) of one partition."""
     pairs = check_pairs(np.asarray(pairs), len(rows))
-    items, places = np.unique(pairs, return_inverse=True)
-    delayed = _dask("delayed").delayed
-    some = _take(X, rows, items)
-    return delayed(_probability_of)(metric, some, places.reshape(-1, 2))
+    return _lazy(partial(_probability_of, metric), X, rows, pairs)
 
 
 def _probability_of(metric: BayesianMetric, X: Array, places: Pairs) -> Array:
-    # Places keep the order of rows: i < j still.
     return metric.pair_probability(X, places)
 
 
@@ -164,13 +196,66 @@ def best_pairs(
     )
     n_all = len(rows) * (len(rows) - 1) // 2
     found: list[Ranked] = []
-    for wave in _waves(tasks):
-        found += wave
+    for result in in_waves(tasks):
+        found.append(result)
+        if len(found) % WAVE and len(found) < len(two):
+            continue
         highest = ceiling(score) if len(found) < len(two) else -np.inf
         best = _merged(found, n_pairs, n_all, highest)
         if best.searched.shortfall <= tolerance:
             break
     return best
+
+
+def near_pairs(metric: BayesianMetric, X: Any, n_near: int = 10) -> tuple[Pairs, Array]:
+    """Every row of X with its nearest by the mean metric, and their distances.
+
+    What may be the same as what: candidates for groups, or for P(same). Exact, every
+    two blocks of rows compared. Each pair once, i < j.
+    """
+    check_is_fitted(metric)
+    rows = as_blocks(X)
+    blocks, delayed = _block_places(rows), dask_part("delayed").delayed
+    work = delayed(partial(_nearest_between, metric, n_near), pure=False)
+    found: list[tuple[Pairs, Array]] = []
+    for start, end in blocks:
+        tasks = (
+            delayed(call)(work, rows[start:end], rows[first:last], start, first)
+            for first, last in blocks
+        )
+        found.append(_nearest_of(list(in_waves(tasks)), n_near, start))
+    pairs, distances = (np.concatenate(each) for each in zip(*found, strict=True))
+    pairs, first = np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)
+    return pairs, distances[first]
+
+
+def _nearest_between(
+    metric: BayesianMetric, n_near: int, X: Array, others: Array, start: int, first: int
+) -> tuple[Array, Pairs]:
+    """Distances and numbers of the rows of one block nearest to those of another."""
+    Z, to = (metric.transform(np.asarray(each, dtype=float)) for each in (X, others))
+    n_near = min(n_near + (start == first), len(to))
+    search = NearestNeighbors(n_neighbors=n_near, algorithm="brute").fit(to)
+    distances, found = search.kneighbors(Z)
+    numbers = found + first
+    itself = numbers == (np.arange(len(Z)) + start)[:, None]
+    return np.where(itself, np.inf, distances), numbers
+
+
+def _nearest_of(
+    found: list[tuple[Array, Pairs]], n_near: int, start: int
+) -> tuple[Pairs, Array]:
+    """Pairs of each row and its nearest among all blocks, and their distances."""
+    distances, numbers = (
+        np.concatenate(each, axis=1) for each in zip(*found, strict=True)
+    )
+    order = np.argsort(distances, axis=1, kind="stable")[:, :n_near]
+    distances, numbers = (
+        np.take_along_axis(each, order, axis=1) for each in (distances, numbers)
+    )
+    here = np.broadcast_to(np.arange(len(numbers))[:, None] + start, numbers.shape)
+    there = np.isfinite(distances)
+    return np.column_stack([here[there], numbers[there]]), distances[there]
 
 
 def _block_places(rows: Any) -> list[tuple[int, int]]:
@@ -189,7 +274,7 @@ def _search_blocks(
     seed: int,
 ) -> Any:
     """The lazy best pairs of an item of one block and one of another, or of one."""
-    delayed = _dask("delayed").delayed
+    delayed = dask_part("delayed").delayed
     parts = [rows[one[0] : one[1]]]
     if one != other:
         parts.append(rows[other[0] : other[1]])
@@ -241,63 +326,6 @@ def _merged(found: list[Ranked], n_pairs: int, n_all: int, highest: float) -> Ra
     return Ranked(
         pairs[best], scores[best], Searched(n_all, n_seen, n_scored, shortfall)
     )
-
-
-def _waves(tasks: Iterator[Any]) -> Iterator[list[Any]]:
-    """Results of lazy tasks, some at a time."""
-    while wave := list(islice(tasks, WAVE)):
-        yield list(_dask("base").compute(*wave))
-
-
-class Mapped:
-    """A memory-mapped array that lets go of what it has read, wherever it is sent."""
-
-    def __init__(self, X: "np.memmap[Any, Any]") -> None:
-        self.shape, self.dtype, self.ndim = X.shape, X.dtype, X.ndim
-        start = X.__array_interface__["data"][0]
-        owner = X
-        while isinstance(owner.base, np.memmap):
-            owner = owner.base
-        within = start - owner.__array_interface__["data"][0]
-        self._place = (str(X.filename), int(owner.offset) + within)
-
-    def __getitem__(self, index: Any) -> Any:
-        path, offset = self._place
-        return np.array(np.memmap(path, self.dtype, "r", offset, self.shape)[index])
-
-
-def as_blocks(X: Any) -> Any:
-    """X as a `dask.array` cut into blocks of whole rows."""
-    array = _dask("array")
-    if np.ndim(X) != 2:
-        raise InputError(f"'X' must have two dimensions. Got {np.ndim(X)}.")
-    if isinstance(X, array.Array):
-        return X.rechunk({1: -1})
-    return array.from_array(_source(X), chunks=(BLOCK_ROWS, -1), asarray=False)
-
-
-def _source(X: Any) -> Any:
-    """What rows are read from: a file that is mapped is opened for each block."""
-    if isinstance(X, np.memmap) and X.flags.c_contiguous:
-        return Mapped(X)
-    return X if hasattr(X, "shape") else np.asarray(X)
-
-
-def _take(X: Any, rows: Any, items: Pairs) -> Any:
-    """Lazy rows of X: from a file only these, from blocks the blocks they are in."""
-    if isinstance(X, np.memmap):
-        return _dask("delayed").delayed(_source(X).__getitem__)(items)
-    return rows[items]
-
-
-def _dask(part: str) -> Any:
-    """A module of Dask."""
-    from importlib import import_module
-
-    try:
-        return import_module(f"dask.{part}")
-    except ImportError as error:
-        raise MissingExtraError("Work on items beyond memory", "dask") from error
 
 
 def _parquet() -> tuple[Any, Any]:

@@ -9,8 +9,10 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logsumexp
 
 from likewise.errors import InferenceError
-from likewise.model import equations, fitting, matrix, solvers
+from likewise.model import equations, fitting, matrix
+from likewise.model import parts as blocks_of_pairs
 from likewise.model.fitting import Climb, Rules, Told, fit, maximise_likelihood
+from likewise.model.parts import gram
 from likewise.model.posterior import EntryPosterior, PairPosterior, WeightPosterior
 from likewise.model.priors import (
     DELTA,
@@ -304,7 +306,7 @@ def test_blocks_sum_to_the_whole(rng, monkeypatch):
     sites = rng.uniform(0.05, 0.25, 60), -labelled.targets
     whole = EntrySolver(labelled, prior).solve(sites, prior)
 
-    monkeypatch.setattr(solvers, "BLOCK_BYTES", 7 * 8 * 9)
+    monkeypatch.setattr(blocks_of_pairs, "BLOCK_BYTES", 7 * 8 * 9)
     parts = EntrySolver(labelled, prior).solve(sites, prior)
 
     assert_allclose(parts.latent_mean, whole.latent_mean, rtol=1e-10)
@@ -335,7 +337,7 @@ def test_directions_that_are_all_there_are_limit_nothing(rng):
 def test_a_limited_matrix_is_free_only_where_it_may_be(rng):
     """Outside of its directions it is the prior metric, scaled."""
     labelled, prior = matrix_problem(rng)
-    limited = with_free_directions(prior, labelled.features, 2)
+    limited = with_free_directions(prior, gram(labelled.features), 2)
     sites = rng.uniform(0.05, 0.25, 60), -labelled.targets
 
     posteriors = [

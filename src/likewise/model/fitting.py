@@ -19,6 +19,7 @@ from scipy.special import softmax
 from likewise.model import equations, matrix
 from likewise.model.belief import Belief, Member
 from likewise.model.equations import Sites
+from likewise.model.parts import Features, gram, over
 from likewise.model.posterior import MetricPosterior, PairPosterior, WeightPosterior
 from likewise.model.priors import (
     NOISY_START,
@@ -69,6 +70,18 @@ class Told(NamedTuple):
     weights: Array  # (n_pairs,)
     implied: NDArray[np.bool_]  # (n_pairs,): whether it follows from other answers
 
+    def that_count(self) -> "Told":
+        """The pairs that have a weight."""
+        counts = self.weights > 0
+        pairs, p_same, weights, implied = self
+        return Told(pairs[counts], p_same[counts], weights[counts], implied[counts])
+
+    def labelled(self, features: Features) -> LabelledPairs:
+        """The same pairs with their features."""
+        targets = self.weights * (self.p_same - 0.5)
+        implied = self.implied.astype(float)
+        return LabelledPairs(features, targets, self.weights, self.pairs, implied)
+
 
 @dataclass(frozen=True)
 class MemberFit:
@@ -114,7 +127,13 @@ def fit(frames: Frames, told: Told, rules: Rules, start: Fit | None = None) -> F
 
     `start` is a fit of nearly the same pairs: its members are kept, at their settings.
     """
-    labelled = label_pairs(frames, told)
+    return fit_labelled(frames, label_pairs(frames, told), rules, start)
+
+
+def fit_labelled(
+    frames: Frames, labelled: LabelledPairs, rules: Rules, start: Fit | None = None
+) -> Fit:
+    """Learn from labelled pairs whose features are known, wherever these are."""
     with threads_for(len(labelled.targets)):
         return _assemble(_fits(labelled, frames, rules, start), frames.log_shares)
 
@@ -138,12 +157,9 @@ def _fits(
 
 def label_pairs(frames: Frames, told: Told) -> LabelledPairs:
     """What was told of the pairs that count, with their features."""
-    counts = told.weights > 0
-    Z, pairs, weights = frames.coordinates, told.pairs[counts], told.weights[counts]
-    features = frames.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
-    targets = weights * (told.p_same[counts] - 0.5)
-    implied = told.implied[counts].astype(float)
-    return LabelledPairs(features, targets, weights, pairs, implied)
+    Z, told = frames.coordinates, told.that_count()
+    features = frames.basis.features(Z[told.pairs[:, 0]] - Z[told.pairs[:, 1]])
+    return told.labelled(features)
 
 
 def _assemble(fits: dict[str, MemberFit], log_shares: dict[str, float]) -> Fit:
@@ -231,7 +247,8 @@ def _follow(
 ) -> MemberFit:
     """Fit at the settings of before, starting from the posterior of before."""
     climb = Climb(labelled, member.prior, frames.settings, rules)
-    moments = member.posterior.latent(labelled.features, labelled.pairs)
+    features = np.asarray(labelled.features)
+    moments = member.posterior.latent(features, labelled.pairs)
     climb.sites = climb.bound(labelled.targets, labelled.weights, *moments)[1]
     return climb.finish(climb.settle(climb.prior))
 
@@ -407,7 +424,8 @@ def _affordable(prior: MatrixPrior, labelled: LabelledPairs) -> MatrixPrior:
     if n_pairs > MAX_PLACED:
         prior = replace(prior, item_noise=0.0)
         if min(n_pairs, prior.n_entries) > MAX_SIDE:
-            prior = with_free_directions(prior, labelled.features, N_FREE)
+            scatter = sum(over(labelled.features, gram))
+            prior = with_free_directions(prior, scatter, N_FREE)
     return prior
 
 
@@ -444,11 +462,11 @@ def maximise_likelihood(
     """
     assert isinstance(prior, WeightPrior)
     reached: list[float] = []
-    scale = labelled.weights.sum()
+    features, scale = np.asarray(labelled.features), labelled.weights.sum()
 
     def objective(weights: Array) -> tuple[float, Array]:
         value, slope = equations.likelihood_objective(
-            weights, labelled.features, labelled.targets, labelled.weights
+            weights, features, labelled.targets, labelled.weights
         )
         return value / scale, slope / scale
 

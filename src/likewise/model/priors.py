@@ -367,14 +367,16 @@ def _class_metric(items: _Items, classes: Classes, rng: np.random.RandomState) -
     return class_metric(labelled, [*plain, items.standard()], rng)
 
 
-def with_free_directions(prior: MatrixPrior, gaps: Array, n_free: int) -> MatrixPrior:
-    """The same prior with its free matrix held to where these gaps are largest.
+def with_free_directions(
+    prior: MatrixPrior, scatter: Array, n_free: int
+) -> MatrixPrior:
+    """The same prior with its free matrix held to where gaps are largest.
 
-    `gaps` are in the basis' coordinates.
+    `scatter` is the sum of their squares, in the basis' coordinates.
     """
     if n_free >= prior.n_free:
         return prior
-    moments = prior.frame.T @ (gaps.T @ gaps) @ prior.frame
+    moments = prior.frame.T @ scatter @ prior.frame
     vectors = np.linalg.eigh(moments)[1]
     return replace(prior, free_directions=vectors[:, ::-1][:, :n_free])
 

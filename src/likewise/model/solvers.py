@@ -6,7 +6,8 @@ to stop.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from likewise.errors import InferenceError
 from likewise.model import equations, matrix
 from likewise.model.equations import Sites
+from likewise.model.parts import Features, blocks, derive, joined, over
 from likewise.model.posterior import (
     EntryPosterior,
     MetricPosterior,
@@ -25,16 +27,12 @@ from likewise.model.priors import IMPLIED_SHIFT, MatrixPrior, Prior, WeightPrior
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 
-# Bytes of a block of pairs' entries: small beside any machine's memory, and large
-# enough that a product of blocks is as fast as one of the whole.
-BLOCK_BYTES = 1 << 25
-
 
 @dataclass(frozen=True)
 class LabelledPairs:
     """Labelled pairs as the bounds need them."""
 
-    features: Array  # (n_pairs, n_features): what the basis gives
+    features: Features  # (n_pairs, n_features): what the basis gives
     targets: Array  # (n_pairs,): weight * (P(same) - 1/2), so weight * label / 2
     weights: Array  # (n_pairs,)
     pairs: Pairs  # (n_pairs, 2): numbers of the items
@@ -90,20 +88,23 @@ class WeightSolver:
     def start(self, prior: Prior) -> tuple[Array, Array]:
         """See Solver."""
         assert isinstance(prior, WeightPrior)
-        features = self.told.features
-        variance = np.einsum("ij,ij->i", features, features) / prior.precision
-        return features @ prior.mean, variance
+        latent, squares = joined(
+            over(self.told.features, partial(_weight_start, prior.mean))
+        )
+        return latent, squares / prior.precision
 
     def solve(self, sites: Sites, prior: Prior) -> Solution:
         """See Solver."""
         assert isinstance(prior, WeightPrior)
         features, precisions = self.told.features, prior.precisions
-        inverse = equations.posterior_precision(features, sites[0] / 2, precisions)
-        pull = equations.evidence_pull(features, -sites[1])
-        covariance, log_determinant = _invert(inverse, len(features), prior.precision)
+        sums = over(features, _pair_sums, sites[0] / 2, -sites[1])
+        inverse, pull = (sum(each[1:], each[0]) for each in zip(*sums, strict=True))
+        inverse[np.diag_indices_from(inverse)] += precisions
+        n_pairs = features.shape[0]
+        covariance, log_determinant = _invert(inverse, n_pairs, prior.precision)
         mean = equations.posterior_mean(covariance, prior.mean, precisions, pull)
         mean = self._nonnegative(mean, inverse, precisions * prior.mean + pull)
-        moments = equations.latent_moments(features, mean, covariance)
+        moments = joined(over(features, partial(_moments_by, mean, covariance)))
         divergence = equations.gaussian_divergence(
             mean, covariance, log_determinant, prior.mean, precisions
         )
@@ -126,6 +127,24 @@ class WeightSolver:
         mean = equations.nonnegative_mean(inverse, pull, self._free)
         self._free = mean > 0
         return mean
+
+
+def _weight_start(mean: Array, features: Array) -> tuple[Array, Array]:
+    """Prior mean of f, and the squares that its variance is made of."""
+    return features @ mean, np.einsum("ij,ij->i", features, features)
+
+
+def _pair_sums(features: Array, curvature: Array, pull: Array) -> tuple[Array, Array]:
+    """What pairs add to the posterior's precision, and their pull."""
+    nothing = np.zeros(features.shape[1])
+    return (
+        equations.posterior_precision(features, curvature, nothing),
+        equations.evidence_pull(features, pull),
+    )
+
+
+def _moments_by(mean: Array, covariance: Array, features: Array) -> tuple[Array, Array]:
+    return equations.latent_moments(features, mean, covariance)
 
 
 def _invert(inverse: Array, n_pairs: int, precision: float) -> tuple[Array, float]:
@@ -158,7 +177,7 @@ class PairSolver:
 
     def __init__(self, told: LabelledPairs, prior: MatrixPrior) -> None:
         self._pairs, self._implied = told.pairs, told.implied
-        self._gaps = prior.gaps(told.features)
+        self._gaps = prior.gaps(np.asarray(told.features))
         self._distance = prior.relative_distance(self._gaps)
         seen = prior.free_gaps(self._gaps)
         self._free = np.asarray(seen @ seen.T)
@@ -251,25 +270,21 @@ class EntrySolver:
 
     def __init__(self, told: LabelledPairs, prior: MatrixPrior) -> None:
         self._implied = told.implied
-        seen, distances = [], []
-        for rows in _blocks(len(told.targets), told.features.shape[1]):
-            gaps = prior.gaps(told.features[rows])
-            seen.append(prior.free_gaps(gaps))
-            distances.append(prior.relative_distance(gaps))
-        self._seen, self._distance = np.concatenate(seen), np.concatenate(distances)
-        width = 3 + prior.n_entries
-        self._rows = _blocks(len(told.targets), width)
+        # What the free matrix sees of the gaps, and last the distance.
+        self._seen = derive(told.features, partial(_seen_by, prior), prior.n_free + 1)
+        self._width = 3 + prior.n_entries
         self._kept: Array | None = None
-        if len(self._rows) == 1:
-            self._kept = self._features(self._rows[0])
+        if isinstance(self._seen, np.ndarray):
+            if len(blocks(len(self._seen), self._width)) == 1:
+                self._kept = _entry_features(self._seen, self._implied)
 
     def start(self, prior: Prior) -> tuple[Array, Array]:
         """See Solver."""
         assert isinstance(prior, MatrixPrior)
-        squares = np.einsum("ij,ij->i", self._seen, self._seen)
+        squares, distance = joined(over(self._seen, _entry_start))
         threshold, scale = prior.fixed_deviations**2
-        variance = squares**2 / prior.precision + scale * self._distance**2 + threshold
-        latent = prior.scale * self._distance - prior.parameter_mean[0]
+        variance = squares**2 / prior.precision + scale * distance**2 + threshold
+        latent = prior.scale * distance - prior.parameter_mean[0]
         return latent, variance + IMPLIED_SHIFT**2 * self._implied
 
     def solve(self, sites: Sites, prior: Prior) -> Solution:
@@ -278,7 +293,7 @@ class EntrySolver:
         mean = np.r_[prior.parameter_mean, 0.0]
         precisions = 1 / np.r_[prior.parameter_variance, IMPLIED_SHIFT**2]
         inverse, pull = self._sums(sites, precisions)
-        n_pairs = len(self._distance)
+        n_pairs = self._seen.shape[0]
         covariance, log_determinant = _invert(inverse, n_pairs, prior.precision)
         parameters = equations.posterior_mean(covariance, mean, precisions, pull)
         latent, variance = self._moments(parameters, covariance)
@@ -296,35 +311,50 @@ class EntrySolver:
     def _sums(self, sites: Sites, precisions: Array) -> tuple[Array, Array]:
         """The posterior's precision, and the pull of the pairs: sums over all pairs."""
         inverse, pull = np.diag(precisions), np.zeros(len(precisions))
-        nothing = np.zeros(len(precisions))
-        for rows in self._rows:
-            features, curvature = self._features(rows), sites[0][rows]
-            inverse += equations.posterior_precision(features, curvature / 2, nothing)
-            pull += equations.evidence_pull(features, -sites[1][rows])
+        for part in self._over(_pair_sums, sites[0] / 2, -sites[1]):
+            inverse += part[0]
+            pull += part[1]
         return inverse, pull
 
     def _moments(self, mean: Array, covariance: Array) -> tuple[Array, Array]:
-        moments = [
-            equations.latent_moments(self._features(rows), mean, covariance)
-            for rows in self._rows
-        ]
-        latent, variance = zip(*moments, strict=True)
-        return np.concatenate(latent), np.concatenate(variance)
+        moments = self._over(partial(_moments_by, mean, covariance))
+        latent, variance = joined(moments)
+        return latent, variance
 
-    def _features(self, rows: slice) -> Array:
-        """What the parameters multiply; the last one is the shift of implied pairs."""
+    def _over(self, work: Callable[..., Any], *vectors: Array) -> list[Any]:
+        """What `work` gives for the entries of each part."""
         if self._kept is not None:
-            return self._kept
-        seen, distance = self._seen[rows], self._distance[rows]
-        entries = matrix.matrix_features(seen)
-        ones = np.ones(len(seen))
-        return np.column_stack([-ones, distance, entries, self._implied[rows]])
+            return [work(self._kept, *vectors)]
+        return over(
+            self._seen,
+            partial(_with_entries, work),
+            self._implied,
+            *vectors,
+            width=self._width,
+        )
 
 
-def _blocks(n_rows: int, width: int) -> list[slice]:
-    """Rows in blocks of so many that a block of this width has BLOCK_BYTES."""
-    size = max(1, BLOCK_BYTES // (8 * width))
-    return [slice(start, start + size) for start in range(0, max(n_rows, 1), size)]
+def _seen_by(prior: MatrixPrior, features: Array) -> Array:
+    """What the free matrix sees of the gaps of pairs, and their distance."""
+    gaps = prior.gaps(features)
+    return np.column_stack([prior.free_gaps(gaps), prior.relative_distance(gaps)])
+
+
+def _entry_start(seen: Array) -> tuple[Array, Array]:
+    """Squares of what the free matrix sees, and the distance."""
+    return np.einsum("ij,ij->i", seen[:, :-1], seen[:, :-1]), seen[:, -1]
+
+
+def _entry_features(seen: Array, implied: Array) -> Array:
+    """What the parameters multiply; the last one is the shift of implied pairs."""
+    entries = matrix.matrix_features(seen[:, :-1])
+    return np.column_stack([-np.ones(len(seen)), seen[:, -1], entries, implied])
+
+
+def _with_entries(
+    work: Callable[..., Any], seen: Array, implied: Array, *vectors: Array
+) -> Any:
+    return work(_entry_features(seen, implied), *vectors)
 
 
 def _entry_slopes(
