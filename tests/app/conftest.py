@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from likewise.app.inputs import PURPOSES
 from likewise.app.project import Project
 from likewise.app.writer import Writer
 
@@ -27,7 +28,7 @@ def word_for(left, right):
     return "same" if class_of(left) == class_of(right) else "different"
 
 
-def make_project(path, seed=1, names=None, acquisition="entropy"):
+def make_project(path, seed=1, names=None, acquisition=PURPOSES["groups"]):
     """A project of 40 items in four classes that two of six features tell apart;
     the other four are louder."""
     rng = np.random.RandomState(7)

@@ -105,7 +105,7 @@ def test_people_read_sentences(path):
     assert asked.startswith("Question 1: same or different?\n  item ")
     assert "P(same)" in asked
     assert "1 answers: 0 same, 1 different, 0 unsure" in status
-    assert "% of items lie next to one that is the same (" in status
+    assert "% of items are in their right group (" in status
 
 
 def test_an_answer_to_a_closed_question_is_an_error(path, capsys):

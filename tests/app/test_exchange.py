@@ -126,7 +126,7 @@ def people(tmp_path):
     with Writer(path) as writer:
         for number, fields in enumerate(records):
             writer.add(f"row {number}", fields=fields)
-        settings = {"kind": "row", "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": "row", "seed": 1, "acquisition": "groups"}
         writer.finish(np.eye(3), settings)
     with Project.open(path) as project:
         yield project

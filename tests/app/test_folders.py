@@ -130,7 +130,7 @@ def test_groups_as_csv_json_and_parquet(coloured, tmp_path):
 
 def test_texts_become_a_table_in_each_folder(tmp_path):
     """What is not a file is written as rows."""
-    path = make_project(tmp_path / "texts.likewise", acquisition="groups")
+    path = make_project(tmp_path / "texts.likewise")
 
     told("groups", path, "--folders", tmp_path / "sorted")
 

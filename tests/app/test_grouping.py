@@ -15,7 +15,7 @@ from tests.app.conftest import CLASSES, make_project, word_for
 def answered(tmp_path_factory):
     """The file of a project that asks for groups, after 25 answers."""
     folder = tmp_path_factory.mktemp("grouping")
-    path = make_project(folder / "groups.likewise", acquisition="groups")
+    path = make_project(folder / "groups.likewise")
     with Project.open(path) as opened:
         for _ in range(25):
             question = opened.question("ada")

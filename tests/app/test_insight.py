@@ -32,14 +32,19 @@ def test_progress_counts_each_kind_of_answer(project):
 
     assert (progress.n_answers, progress.n_same) == (4, 2)
     assert (progress.n_different, progress.n_unsure) == (1, 1)
-    assert [figure.words[-16:] for figure in progress.figures] == [
-        "that is the same",
-        "ame are the same",
-        "e same are found",
+    (figure,) = progress.figures
+    assert figure.words == "of items are in their right group"
+    assert 0 <= figure.low <= figure.value <= figure.high <= 1
+    assert progress.words.endswith(".")
+    project.set_purpose("metric")
+    progress = Insight(project).progress()
+    assert [figure.words for figure in progress.figures] == [
+        "of items lie next to one that is the same",
+        "of pairs called same are the same",
+        "of pairs that are the same are found",
     ]
     for figure in progress.figures:
         assert 0 <= figure.low <= figure.value <= figure.high <= 1
-    assert progress.words.endswith(".")
 
 
 def test_the_curve_grows_and_shrinks_with_the_answers(project):
@@ -140,7 +145,7 @@ def test_nobody_is_a_neighbour_of_oneself(tmp_path):
     with Writer(path) as writer:
         for name in "abcd":
             writer.add(name)
-        settings = {"kind": "text", "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": "text", "seed": 1, "acquisition": "groups"}
         writer.finish(np.random.RandomState(0).normal(size=(4, 3)), settings)
     with Project.open(path) as project:
         found = Insight(project).neighbours(2, n_neighbours=8)
@@ -231,7 +236,7 @@ def test_items_that_are_all_equal_have_a_map(rng):
 @pytest.mark.parametrize("is_random", [True, False])
 def test_answers_of_a_coin_are_said_to_look_random(tmp_path, rng, is_random):
     """Where groups are asked for too: no stop then, and the person is named."""
-    path = make_project(tmp_path / "coin.likewise", acquisition="groups")
+    path = make_project(tmp_path / "coin.likewise")
     with Project.open(path) as project:
         for _ in range(42):
             coin = ("same", "different")[rng.randint(2)]

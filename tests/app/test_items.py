@@ -32,7 +32,7 @@ def build(path, make, folder, features):
     """Make a project; gives what was built and the open store."""
     with Writer(path) as writer:
         built = make(folder, writer, plainly, features)
-        settings = {"kind": built.kind, "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": built.kind, "seed": 1, "acquisition": "groups"}
         settings["features"] = built.features
         writer.finish(built.vectors, settings, built.projection)
     return built, Store.open(path)
@@ -185,7 +185,7 @@ def test_digits_are_the_ones_that_scikit_learn_ships(tmp_path):
     path = tmp_path / "d.likewise"
     with Writer(path) as writer:
         built = items.from_digits(writer)
-        settings = {"kind": built.kind, "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": built.kind, "seed": 1, "acquisition": "groups"}
         writer.finish(built.vectors, settings)
 
     with Store.open(path) as store:

@@ -126,7 +126,7 @@ def test_a_changed_answer_counts_and_the_old_one_stays_recorded(project):
 
     current = {answer.pair: answer.label for answer in project.current_answers()}
     assert current[wrong.pair] == -wrong.label
-    assert len(current) == 6
+    assert current.keys() == {answer.pair for answer in answers}
     assert len(project.answers()) == 7
     project.undo("ada")
     assert {a.pair: a.label for a in project.current_answers()}[
@@ -201,7 +201,7 @@ def test_the_pool_runs_out_gracefully(tmp_path):
     with Writer(path) as writer:
         for name in "abc":
             writer.add(name)
-        settings = {"kind": "text", "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": "text", "seed": 1, "acquisition": "groups"}
         writer.finish(np.eye(3), settings)
     with Project.open(path) as project:
         for _ in range(3):
@@ -266,7 +266,7 @@ def test_answers_raise_the_accuracy_of_the_metric(project):
 
 def test_a_project_that_names_an_older_way_to_ask_still_opens(tmp_path):
     """It asks by what has taken its place, and keeps what the file says."""
-    new = make_project(tmp_path / "new.likewise")
+    new = make_project(tmp_path / "new.likewise", acquisition="entropy")
     old = make_project(tmp_path / "old.likewise", acquisition="batch")
 
     with Project.open(old) as project, Project.open(new) as other:

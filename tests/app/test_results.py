@@ -22,7 +22,7 @@ def answered(tmp_path_factory):
     """The file of a project with a hostile name among its items, after 15 answers."""
     names = [f"item {k}" for k in range(40)]
     path = tmp_path_factory.mktemp("results") / "small.likewise"
-    make_project(path, names=names, acquisition="groups")
+    make_project(path, names=names)
     with Project.open(path) as project:
         for _ in range(15):
             say(project)

@@ -45,7 +45,7 @@ def test_vectors_come_back_as_float32_across_blocks(tmp_path):
     with Writer(tmp_path / "big.likewise") as writer:
         for number in range(5000):
             writer.add(str(number))
-        writer.finish(X, {"kind": "text", "seed": 1, "acquisition": "entropy"})
+        writer.finish(X, {"kind": "text", "seed": 1, "acquisition": "groups"})
 
     with Store.open(tmp_path / "big.likewise") as store:
         n_blocks = store._database.connection.execute(

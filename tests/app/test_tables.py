@@ -28,7 +28,7 @@ def build(tmp_path, make, *arguments, **options):
     path = tmp_path / "made.likewise"
     with Writer(path) as writer:
         built = make(arguments[0], writer, *arguments[1:], **options)
-        settings = {"kind": built.kind, "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": built.kind, "seed": 1, "acquisition": "groups"}
         writer.finish(built.vectors, settings)
     return Store.open(path)
 

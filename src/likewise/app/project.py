@@ -48,12 +48,12 @@ class Project:
     def __init__(self, store: Store, *, is_ahead: bool = False) -> None:
         self.store = store
         self.is_read_only = store.is_read_only
+        self.names = store.item_names()
         self.lock = threading.RLock()
         self._learning = Learning(store, self.lock)
         self._choosing = Choosing(self._learning, is_ahead=is_ahead)
         self.X = self._learning.X
         self.kind: str = self.settings["kind"]
-        self.names = store.item_names()
         self._after_answer: list[Callable[[], None]] = []
 
     @classmethod

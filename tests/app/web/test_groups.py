@@ -12,7 +12,7 @@ from tests.app.web.test_server import answer
 def sorting(tmp_path_factory):
     """A server on a project that asks for groups; tests undo what they say."""
     path = tmp_path_factory.mktemp("sorting") / "small.likewise"
-    server = Server(make_project(path, acquisition="groups"))
+    server = Server(make_project(path))
     for _ in range(20):
         answer(server.client)
     yield server

@@ -215,7 +215,7 @@ def test_hostile_names_are_shown_harmlessly(tmp_path, serve):
     with Writer(path) as writer:
         for name in HOSTILE:
             writer.add(name, text=name, fields={name: name})
-        settings = {"kind": "row", "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": "row", "seed": 1, "acquisition": "groups"}
         writer.finish(
             np.random.RandomState(0).normal(size=(len(HOSTILE), 3)),
             {**settings, "likewise": "0", "created": "2026-01-01"},
@@ -311,7 +311,7 @@ def hostile_media(path):
         for number, (mime, data) in enumerate(claims.items()):
             media = [Medium(role, mime, data) for role in ("picture", "thumbnail")]
             writer.add(f"{number}.png", media=media)
-        settings = {"kind": "picture", "seed": 1, "acquisition": "entropy"}
+        settings = {"kind": "picture", "seed": 1, "acquisition": "groups"}
         writer.finish(np.eye(len(claims)), settings)
     return list(claims)
 
