@@ -59,6 +59,8 @@ def test_tiles_hold_the_certainty_of_their_pairs(rng, prior, item_noise):
     measures = [doubt.measure(each) for each in exact]
     off = np.abs(doubt.tile(rows, columns).ravel() - measures)
     assert off.max() <= doubt.rounding()
+    fresh = Doubt(pool)
+    assert np.abs(fresh.of_pairs(ordered) - measures).max() <= fresh.rounding() < 0.05
 
 
 def test_light_members_are_left_out_where_order_need_not_be_exact(pool):

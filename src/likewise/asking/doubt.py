@@ -60,12 +60,14 @@ class Doubt:
     def of_pairs(self, pairs: Pairs) -> Single:
         """The same measure for given pairs, in blocks."""
         result = np.empty(len(pairs), dtype=np.float32)
-        width = self._pool.coordinates.shape[1]
-        for block in row_blocks(len(pairs), width):
-            features = self._pool.features(pairs[block])
-            known = pairs[block] if self._pool.are_known else None
-            latent = self._belief.latent_mean(features, known)
-            result[block] = self._mix(list(latent.astype(np.float32)))
+        Z = self._pool.coordinates
+        for block in row_blocks(len(pairs), Z.shape[1]):
+            some = pairs[block]
+            gaps = Z.take(some[:, 0], axis=0) - Z.take(some[:, 1], axis=0)
+            single = gaps.astype(np.float32)
+            result[block] = self._mix(
+                [each.of_gaps(single, some) for each in self._members]
+            )
         return result
 
     def certainty(self, measure: Array) -> Array:
@@ -108,6 +110,8 @@ class _Margins:
         self._moved: Array | None = None
         if pool.are_known:
             self._moved = member.posterior.moved_items(len(pool.coordinates))
+        if self._moved is not None:
+            self._is_moved = np.asarray(self._moved.any(axis=1))
         self._blocks: dict[int, _Block] = {}
         self._longest = 0.0
 
@@ -116,6 +120,23 @@ class _Margins:
         if int(items[0]) not in self._blocks:
             self._blocks[int(items[0])] = self._prepare(coordinates, items)
         return self._blocks[int(items[0])]
+
+    def of_gaps(self, gaps: Single, pairs: Pairs) -> Single:
+        """The mean of f of pairs with these gaps, u'Au - t and what moved them."""
+        single = self._matrix.astype(np.float32)
+        margins = np.einsum("ij,ij->i", gaps @ single, gaps)
+        margins -= np.float32(self._threshold)
+        # |u|^2 |A| is the most that any sum on the way to u'Au can be.
+        farthest = float(np.linalg.norm(gaps, axis=1).max(initial=0))
+        size = 2 * farthest**2 * float(np.linalg.norm(single))
+        if self._moved is not None:
+            is_moved = self._is_moved[pairs[:, 0]] | self._is_moved[pairs[:, 1]]
+            one, other = pairs[is_moved].T
+            moved = (self._moved[one] - self._moved[other]).astype(np.float32)
+            margins[is_moved] += np.einsum("ij,ij->i", moved, gaps[is_moved])
+            size += float(np.linalg.norm(moved, axis=1).max(initial=0) * farthest)
+        self._longest = max(self._longest, (size + abs(self._threshold)) ** 0.5)
+        return np.asarray(margins)
 
     def rounding(self) -> float:
         """What a product in single precision may be wrong by: n eps |a| |b|."""
