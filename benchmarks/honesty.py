@@ -89,7 +89,7 @@ def run(task):
         p_same = learner.metric_.pair_probability(X_unseen, pairs)
         result["auc"][told] = roc_auc_score(is_same, p_same)
         if verdict.stop and result["stop"] is None:
-            result["stop"] = told
+            result["stop"], result["reason"] = told, verdict.reason
         if told in MARKS:
             now = truth(learner, X, y)
             shown = {figure: getattr(verdict, figure) for figure in FIGURES}
@@ -122,7 +122,8 @@ def main():
         "set                          shown and true after 100: neighbours, precision,"
     )
     print(
-        "                             recall; intervals that held; P(same) off by; stop"
+        "                             recall; intervals that held; P(same) off by;"
+        " stop, what going on gained"
     )
     with ProcessPoolExecutor(2) as workers:
         for name, answers, result in workers.map(run, tasks):
@@ -133,14 +134,16 @@ def main():
             held += result["held"]
             true.append(result["shown"][-1])
             errors.append(result["error"])
+            stopped = "-"
             if result["stop"] is not None:
-                gains.append(result["auc"][MOST] - result["auc"].get(result["stop"], 0))
+                gains.append(result["auc"][MOST] - result["auc"][result["stop"]])
+                stopped = f"{result['stop']}, {gains[-1]:+.3f}: {result['reason']}"
             figures = zip(result["shown"][-1], result["true"][-1], strict=True)
             texts = " ".join(f"{shown:.2f}/{now:.2f}" for shown, now in figures)
             n_held = int(np.sum(result["held"]))
             print(
                 f"{name:28s} {texts}  {n_held} of {3 * len(MARKS)}  "
-                f"{result['error']:.3f}  {result['stop'] or '-'}",
+                f"{result['error']:.3f}  {stopped}",
                 flush=True,
             )
     shares = np.mean(held, axis=0)

@@ -718,7 +718,7 @@ def test_a_learner_says_what_it_is(blobs):
     )
 
 
-def test_one_question_in_ten_is_drawn_from_what_is_set_aside(rng):
+def test_checks_are_drawn_from_what_is_set_aside(rng):
     """And no other question is: what comes true of these holds for any pair."""
     X, y = rng.normal(size=(200, 5)), np.arange(200) // 10
     learner = ActiveMetric(X, random_state=0)
@@ -728,7 +728,7 @@ def test_one_question_in_ten_is_drawn_from_what_is_set_aside(rng):
 
     record = learner.record()
 
-    assert record.is_random.sum() == 4
+    assert record.is_random.sum() == 13  # of 40: a third, while "same" is unclear
     drawn = learner.record().pairs[record.is_random]
     assert is_set_aside(drawn, learner._seed).all()
     again = ActiveMetric.replay(X, learner.history(), random_state=0)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from likewise.asking.candidates import Pool
 from likewise.asking.records import Record
 from likewise.asking.verdicts import (
+    _doubt,
     decisive_features,
     explain,
     judge,
@@ -209,3 +210,31 @@ def test_a_pair_is_explained_by_what_is_known_of_its_items(rng):
         "What sets the two apart: feature 0 (50%). "
         "'Same' would settle 4 pairs, 'different' 1."
     )
+
+
+def test_a_part_of_the_pairs_tells_what_doubt_of_the_metric_does_to_all(pool):
+    """As drawn for every pair: how many more are the same than was said."""
+    doubtful = WeightPosterior(np.array([1.0, 5.0, 3.0, 1.0]), 0.3 * np.eye(4))
+    pool = replace(pool, belief=Belief((Member("unit", 1.0, doubtful),)))
+    pairs = all_pairs(50)
+    said = pool.probability_same(pairs)
+    chosen, rng = said < 0.5, np.random.RandomState(0)
+
+    some = _doubt(pool, pairs, said, chosen, rng)
+
+    features, others = pool.features(pairs[chosen]), pairs[chosen]
+    latent = latent_draws(pool.belief, features, others, 400, rng)
+    every = (equations.label_probability(1.0, latent) - said[chosen]).sum(axis=1)
+    assert every.std() > 20  # of some 1,000 pairs
+    assert_allclose(some.std(), every.std(), rtol=0.25)
+    assert abs(some.mean()) < 0.4 * every.std()
+
+
+def test_what_is_called_same_is_what_is_shown(pool):
+    """Pairs are called "same" by P(same) as random answers have corrected it."""
+    came_true = record([0.5] * 40, [False] * 40)
+    came_true = replace(came_true, is_random=np.ones(40, dtype=bool))
+
+    plain, corrected = verdict(pool), verdict(pool, came_true=came_true)
+
+    assert corrected.recall.value < plain.recall.value - 0.05

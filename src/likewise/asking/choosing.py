@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from likewise.asking import search
 from likewise.asking.answers import AnswerLog, Cycle
 from likewise.asking.candidates import best_rows
-from likewise.asking.checks import is_set_aside
-from likewise.asking.closure import Forest
+from likewise.asking.checks import is_set_aside, n_wanted
+from likewise.asking.closure import SAME, Forest
 from likewise.asking.search import Ranked, Searched
 from likewise.pairs import draw_pairs, pair_number
 
@@ -133,8 +133,14 @@ class Candidates:
 
     def n_checks(self, n_pairs: int) -> int:
         """How many of the next questions are to be drawn at random."""
-        asked = len(self.log)
-        return int(self.share * (asked + n_pairs)) - int(self.share * asked)
+        if self.share == 0:
+            return 0
+        asked = self.log.predicted()
+        pairs = np.array([(each.i, each.j) for each in asked], np.intp).reshape(-1, 2)
+        is_random = self.is_random(pairs)
+        is_same = np.array([each.label == SAME for each in asked], dtype=float)
+        wanted = n_wanted(len(asked) + n_pairs, self.share, is_same[is_random])
+        return max(wanted - int(is_random.sum()), 0)
 
     def checks(
         self,

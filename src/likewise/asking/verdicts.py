@@ -24,6 +24,8 @@ ENOUGH_KNOWN = 0.995
 ENOUGH = 0.9
 # Items looked at, others that they are compared with, draws from the belief.
 N_ITEMS, N_OTHERS, N_DRAWS = 100, 100, 400
+# Pairs drawn to stand for all that are called "same", and for all that are not.
+N_DOUBTED = 200
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,8 @@ def judge(
     `labels_of` gives +1 or -1 for pairs whose label is known, `known` is their share.
     """
     rows = rng.permutation(len(X))[:N_ITEMS]
-    known_items = KnownItems(pool, labels_of, record.calibration())
+    calibration, shown = record.calibration(), record.random_calibration()
+    known_items = KnownItems(pool, labels_of, calibration, shown)
     with one_thread():
         mapped = pool.coordinates @ pool.belief.root().T
         neighbours = _neighbours(known_items, rows, _nearest(mapped, rows), rng)
@@ -184,7 +187,8 @@ class KnownItems(NamedTuple):
 
     pool: Pool
     labels_of: Callable[[Pairs], NDArray[np.int8]]
-    calibration: Calibration
+    calibration: Calibration  # by all that came true
+    shown: Calibration  # by what came true of random pairs: what people are shown
 
 
 def _neighbours(
@@ -213,19 +217,48 @@ def _called_same(
     pairs = np.stack(np.meshgrid(rows, others, indexing="ij"), axis=-1).reshape(-1, 2)
     pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
     labels, said = items.labels_of(pairs), items.pool.probability_same(pairs)
-    called = _known_or(labels, said) >= 0.5
+    called = _known_or(labels, items.shown.correct(said)) >= 0.5
     corrections = [items.calibration, *items.calibration.sample(N_DRAWS, rng)]
     found = np.empty(len(corrections))  # same pairs among those called "same"
-    same = np.empty(len(corrections))  # same pairs in all
+    missed = np.empty(len(corrections))  # same pairs among the others
     for place, each in enumerate(corrections):
         drawn = _known_or(labels, each.correct(said))
-        found[place], same[place] = drawn[called].sum(), drawn.sum()
-    n_called, recall = int(called.sum()), found / np.maximum(same, 1e-9)
+        found[place], missed[place] = drawn[called].sum(), drawn[~called].sum()
+    is_open = labels == 0
+    found[1:] += _doubt(items.pool, pairs, said, called & is_open, rng)
+    missed[1:] += _doubt(items.pool, pairs, said, ~called & is_open, rng)
+    found, missed = np.maximum(found, 0.0), np.maximum(missed, 0.0)
+    same, n_called = found + missed, int(called.sum())
+    recall = found / np.maximum(same, 1e-9)
     precision = Estimate(0.0, 0.0, 1.0)  # where no pair is called "same"
     if n_called:
         right = found / n_called
         precision = _estimate(float(right[0]), right[1:], n_called, rng)
     return precision, _estimate(float(recall[0]), recall[1:], float(same[0]), rng)
+
+
+def _doubt(
+    pool: Pool,
+    pairs: Pairs,
+    said: Array,
+    chosen: NDArray[np.bool_],
+    rng: np.random.RandomState,
+) -> Array:
+    """Draws of how many more of the chosen pairs are the same than was said.
+
+    What all pairs have in common by what is not known of the metric. Some pairs stand
+    for all, drawn in proportion to P(same): each for sum P / P of them.
+    """
+    rows = np.flatnonzero(chosen)
+    total = float(said[rows].sum())
+    if total == 0:
+        return np.zeros(N_DRAWS)
+    shares = said[rows] / total
+    some = np.unique(rng.choice(rows, N_DOUBTED, p=shares), return_counts=True)
+    drawn, counts = pairs[some[0]], some[1]
+    latent = latent_draws(pool.belief, pool.features(drawn), drawn, N_DRAWS, rng)
+    p_same = equations.label_probability(np.ones(len(drawn)), latent)
+    return np.asarray((p_same / said[some[0]] - 1) @ counts * total / N_DOUBTED)
 
 
 def _known_or(labels: NDArray[np.int8], p_same: Array) -> Array:
