@@ -34,9 +34,9 @@ SCALE_DEVIATION = 0.25
 # groups that were told apart imply all "different" between them), so that the share of
 # "same" among implied pairs says nothing of other pairs. As wide as the threshold's.
 IMPLIED_SHIFT = THRESHOLD[1]
-# Plain distance has a quarter of the weight before any answer, and the others share the
+# Plain distance has half of the weight before any answer, and the others share the
 # rest: it is what a person has without us, and answers must speak for leaving it.
-UNIT_SHARE = 0.25
+UNIT_SHARE = 0.5
 # Nearest neighbours lie at most at this share of the mean squared distance: where all
 # distances are alike, a scale measured from there would have no bound.
 FARTHEST_NEIGHBOURS = 0.95
