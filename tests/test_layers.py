@@ -85,7 +85,8 @@ MAY_IMPORT = {
     | {"asking.candidates", "asking.records", "model.calibration"},
     "features": {"errors"},
     # A file holds a belief, whoever fitted it: the estimators stand on it.
-    "using.modelfile": {"errors"}
+    "using.packing": set(),
+    "using.modelfile": {"errors", "using.packing"}
     | {
         "model.basis",
         "model.belief",

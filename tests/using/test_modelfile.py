@@ -10,7 +10,8 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save
+from sklearn.datasets import load_digits
 
 import likewise
 from likewise import (
@@ -24,7 +25,8 @@ from likewise import (
 from likewise.model.belief import Member
 from likewise.model.posterior import EntryPosterior
 from likewise.model.priors import MatrixPrior, with_free_directions
-from likewise.using import modelfile
+from likewise.pairs import draw_pairs
+from likewise.using import modelfile, packing
 
 KINDS = {
     "the whole matrix": {},
@@ -164,6 +166,27 @@ def test_it_holds_no_items(blobs, tmp_path):
     assert sizes[10][0] < 10_000
 
 
+def test_what_follows_from_the_rest_is_not_stored(tmp_path):
+    """Digits: a third of the arrays' own bytes, members and answered pairs and all."""
+    X, y = load_digits(return_X_y=True)
+    pairs = draw_pairs(300, 120, np.random.RandomState(0))
+    metric = BayesianMetric(random_state=0)
+    labels = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+    metric.fit_pairs(X[:300], pairs, labels)
+
+    metric.save(tmp_path / "it.metric")
+
+    arrays = metric.components_.nbytes + metric.basis_.directions.nbytes
+    for member in metric.posterior_.members:
+        held = [
+            *vars(member.posterior).values(),
+            *vars(member.posterior.prior).values(),
+        ]
+        arrays += sum(each.nbytes for each in held if isinstance(each, np.ndarray))
+    assert (tmp_path / "it.metric").stat().st_size < arrays / 3
+    assert_same(metric, likewise.load(tmp_path / "it.metric"), X[:300])
+
+
 def test_it_is_plain_safetensors(metric, file):
     """Any reader finds L, and the header says what made it."""
     arrays = load_file(file)
@@ -172,7 +195,7 @@ def test_it_is_plain_safetensors(metric, file):
     header = json.loads(json.loads(table["__metadata__"]["likewise"])["header"])
 
     assert_array_equal(arrays["components"], metric.components_)
-    assert header["format"] == 1
+    assert header["format"] == 2
     assert header["versions"]["likewise"] == "0.1.0"
     assert header["learned"]["fingerprint"] == metric.fingerprint_
     assert [each["name"] for each in header["members"]] == list(metric.members_)
@@ -260,16 +283,30 @@ def test_a_rewritten_file_is_read(file, metric, blobs):
     assert_same(metric, likewise.load(file), blobs[0])
 
 
+def test_a_file_of_the_first_format_is_read(file, metric, blobs):
+    """It had every array plain, and no shapes in its header."""
+    text, arrays = modelfile._read_arrays(file)
+    header = json.loads(text)
+    plain = packing.unpack(arrays, modelfile._shapes(header))
+    header["format"] = 1
+    del header["packed"], header["whole"]
+    text = json.dumps(header)
+    both = json.dumps({"header": text, "sha256": checksum(text, plain)})
+    file.write_bytes(save(plain, metadata={"likewise": both}))
+
+    assert_same(metric, likewise.load(file), blobs[0])
+
+
 def test_a_newer_file_gets_a_sentence(file):
     """It says who wrote it and what to do."""
 
     def newer(header):
-        header["format"] = 2
+        header["format"] = 3
         header["versions"]["likewise"] = "9.1"
 
     rewritten(file, newer)
 
-    words = "written by likewise 9.1 in format 2. This version reads up to format 1"
+    words = "written by likewise 9.1 in format 3. This version reads up to format 2"
     with pytest.raises(StoreError, match=words):
         likewise.load(file)
 
@@ -300,6 +337,15 @@ HEADERS = {
         "'max_iter' must be a number at least 1",
     ),
     "another basis": (lambda h: h.update(basis="eigen"), "kind 'pairs' has another"),
+    "a shape that is too large": (
+        lambda h: h["packed"].update({"member.0.gaps": ["f", 10**6, 10**6]}),
+        "bytes are said to hold 1,000,",
+    ),
+    "a shape that is none": (
+        lambda h: h["packed"].update({"member.0.gaps": ["f", -1, 5]}),
+        r"'member.0.gaps' has the shape \[-1, 5\]",
+    ),
+    "another sum": (lambda h: h.update(whole=""), "did not come back as it was"),
     "names missing": (
         lambda h: h["learned"].update(feature_names=["a"]),
         "there are 1 names of features",
@@ -402,7 +448,7 @@ def test_arrays_of_another_shape_get_a_sentence(file):
 
     rewritten(file, smaller)
 
-    with pytest.raises(StoreError, match=r"'gaps' has the shape \(5, .*, not \("):
+    with pytest.raises(StoreError, match=r"its shapes do not fit: \(5, .* and \("):
         likewise.load(file)
 
 

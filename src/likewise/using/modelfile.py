@@ -1,8 +1,8 @@
 """A metric in one file: safetensors with a JSON header, no pickle, no items.
 
-The arrays can be read by anything that reads safetensors; "components" is L. A file
-that is newer, damaged or made to do harm gets a sentence before anything is allocated
-that it asks for.
+Anything that reads safetensors finds "components", which is L; the belief is packed
+(see packing.py). A file that is newer, damaged or made to do harm gets a sentence
+before anything is allocated that it asks for.
 """
 
 import hashlib
@@ -26,12 +26,13 @@ from likewise.model.posterior import (
     PairPosterior,
     WeightPosterior,
 )
-from likewise.model.priors import MatrixPrior
+from likewise.model.priors import IMPLIED_SHIFT, MatrixPrior
+from likewise.using import packing
 
 Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
-FORMAT = 1
+FORMAT = 2  # 1 had every array plain, and is still read
 MAX_HEADER, MAX_FILE = 2**24, 2**32  # bytes
 # Items have row numbers below this: room for those asked about is made by the largest.
 MAX_ITEMS = 10**8
@@ -60,6 +61,8 @@ POSTERIORS: dict[str, tuple[type[MetricPosterior], dict[str, str]]] = {
 PRIOR = {"frame": "kk", "centre": "k"}
 FREE = "free_directions"  # (k, f), of a prior that is not free everywhere
 PRIOR_NUMBERS = ("offset", "precision", "scale", "item_noise")
+# What everybody may want to read, and what is too small to gain.
+PLAIN = ("components", "evidence", "basis.centre")
 # Lower triangular, so that half of it need not be kept.
 TRIANGLE = "inverse_root"
 
@@ -104,7 +107,7 @@ def read_metric(path: str | os.PathLike[str]) -> SavedMetric:
         header = _plain(json.loads(text))
         _check_version(header, path)
         return _put_together(header, arrays)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, RecursionError) as error:
         raise StoreError(
             f"{path} is no metric that likewise wrote, or it is damaged: "
             f"{_reason(error)}."
@@ -126,7 +129,7 @@ def _taken_apart(saved: SavedMetric) -> tuple[dict[str, Any], Arrays]:
         about, own = _member_apart(member)
         members.append(about)
         arrays |= {f"member.{number}.{name}": array for name, array in own.items()}
-    header = {
+    header: dict[str, Any] = {
         "format": FORMAT,
         "versions": {name: version(name) for name in ("likewise", "numpy")},
         "settings": saved.settings,
@@ -137,19 +140,47 @@ def _taken_apart(saved: SavedMetric) -> tuple[dict[str, Any], Arrays]:
         # The order in memory decides how sums are rounded: it is kept.
         "by_column": [name for name, array in arrays.items() if _is_by_column(array)],
     }
-    return header, {name: _stored(array) for name, array in arrays.items()}
+    stored = {name: _stored(array) for name, array in arrays.items()}
+    header["whole"] = _checksum("", stored)
+    kept = {name: stored.pop(name) for name in PLAIN}
+    stored |= packing.helpers(stored, frozenset(header["by_column"]))
+    header["packed"] = {
+        name: [array.dtype.kind, *array.shape] for name, array in stored.items()
+    }
+    return header, kept | packing.pack(stored, _shapes(header))
+
+
+def _shapes(header: dict[str, Any]) -> packing.Shapes:
+    """What the header says of packed arrays, and of the priors they are guessed by."""
+    shapes, kinds = {}, {}
+    for name, (kind, *shape) in _plain(header["packed"]).items():
+        is_shape = all(type(n) is int and n >= 0 for n in shape) and len(shape) <= 2
+        if not is_shape or kind not in ("f", "i"):
+            raise ValueError(f"'{name}' has the shape {shape!r:.40}")
+        shapes[name], kinds[name] = tuple(shape), kind
+    priors = {
+        f"member.{number}": {
+            name: _number(value) for name, value in _plain(about["prior"]).items()
+        }
+        for number, about in enumerate(header["members"])
+        if "prior" in about
+    }
+    by_column = frozenset(str(name) for name in header["by_column"])
+    return packing.Shapes(shapes, kinds, by_column, priors)
 
 
 def _member_apart(member: Member) -> tuple[dict[str, Any], Arrays]:
     posterior = member.posterior
     kind = next(k for k, (made, _) in POSTERIORS.items() if type(posterior) is made)
-    about = {"name": member.name, "weight": member.weight, "kind": kind}
+    about: dict[str, Any] = {"name": member.name, "weight": member.weight, "kind": kind}
     arrays = {name: getattr(posterior, name) for name in POSTERIORS[kind][1]}
     if TRIANGLE in arrays:
         arrays[TRIANGLE] = _packed(arrays[TRIANGLE])
     prior = getattr(posterior, "prior", None)
     if prior is not None:
         about["prior"] = {name: float(getattr(prior, name)) for name in PRIOR_NUMBERS}
+        deviations = (*prior.fixed_deviations.tolist(), IMPLIED_SHIFT)
+        about["prior"] |= dict(zip(packing.DEVIATIONS, deviations, strict=True))
         arrays |= {f"prior.{name}": getattr(prior, name) for name in PRIOR}
         if prior.free_directions is not None:
             arrays[f"prior.{FREE}"] = prior.free_directions
@@ -240,13 +271,14 @@ def _check_table(table: dict[str, Any], n_bytes: int) -> None:
     """Refuse types that no metric has, and shapes that the file cannot hold."""
     for name, about in table.items():
         about = _plain(about)
-        if about["dtype"] not in ("F64", "I64"):
+        if about["dtype"] not in ("F64", "I64", "U8"):
             raise ValueError(f"'{name}' has the type {about['dtype']!r:.20}")
         shape = about["shape"]
         is_shape = isinstance(shape, list) and len(shape) <= 2
         if not is_shape or not all(type(n) is int and n >= 0 for n in shape):
             raise ValueError(f"'{name}' has the shape {shape!r:.40}")
-        if 8 * int(np.prod(np.array(shape, dtype=object))) > n_bytes:
+        size = 1 if about["dtype"] == "U8" else 8
+        if size * int(np.prod(np.array(shape, dtype=object))) > n_bytes:
             raise ValueError(f"'{name}' has the shape {shape!r:.40}, too large for it")
 
 
@@ -267,6 +299,12 @@ def _check_version(header: dict[str, Any], path: Path) -> None:
 
 def _put_together(header: dict[str, Any], arrays: Arrays) -> SavedMetric:
     by_column = header["by_column"]
+    if not isinstance(header["members"], list) or not header["members"]:
+        raise ValueError("it has no members")
+    if header["format"] > 1:
+        arrays = packing.unpack(arrays, _shapes(header))
+        if header["whole"] != _checksum("", arrays):
+            raise ValueError("what was packed did not come back as it was")
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise ValueError(f"'{name}' holds numbers that are not finite")
@@ -293,9 +331,7 @@ def _put_together(header: dict[str, Any], arrays: Arrays) -> SavedMetric:
     )
 
 
-def _belief(members: Any, arrays: Arrays, k: int, is_whole: bool) -> Belief:
-    if not isinstance(members, list) or not members:
-        raise ValueError("it has no members")
+def _belief(members: list[Any], arrays: Arrays, k: int, is_whole: bool) -> Belief:
     made = []
     for number, about in enumerate(members):
         start = f"member.{number}."

@@ -1,0 +1,76 @@
+"""What does a saved metric weigh, and what of it weighs what?
+
+A learner of defaults on digits, 64 numbers each; on the same digits with noise, whose
+numbers have all their digits; and on 10,000 items of 10 numbers. Bytes of the arrays
+as they are, and in the file.
+
+Usage: python benchmarks/modelfile.py
+"""
+
+import json
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file
+from sklearn.datasets import load_digits, make_blobs
+
+from likewise import ActiveMetric
+
+N_ANSWERS = 100
+PARTS = {
+    "components": "L, plain",
+    "basis": "the basis",
+    "frame": "the priors' frames",
+    "gaps": "gaps of the pairs",
+    "inverse_root": "root of their covariance",
+}
+
+
+def part(name):
+    return next((words for key, words in PARTS.items() if key in name), "all else")
+
+
+def learned(X, y):
+    learner = ActiveMetric(X, random_state=0)
+    while len(learner.history()) < N_ANSWERS:
+        pairs = learner.ask(10)
+        learner.tell(pairs, np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1))
+    return learner.metric_
+
+
+def main():
+    X, y = load_digits(return_X_y=True)
+    noisy = X + np.random.RandomState(0).standard_normal(X.shape)
+    blobs, blob = make_blobs(10_000, 10, centers=30, cluster_std=3.0, random_state=0)
+    for words, items, classes in (
+        ("300 digits", X[:300], y),
+        ("1,797 digits", X, y),
+        ("300 noisy digits", noisy[:300], y),
+        ("10,000 items of 10 numbers", blobs, blob),
+    ):
+        metric = learned(items, classes)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "it.metric")
+            metric.save(path)
+            data, arrays = path.read_bytes(), load_file(path)
+        size = int.from_bytes(data[:8], "little")
+        table = json.loads(data[8 : 8 + size])
+        header = json.loads(json.loads(table["__metadata__"]["likewise"])["header"])
+        before, after = Counter(), Counter({"the header": size})
+        for name, array in arrays.items():
+            after[part(name)] += array.nbytes
+            shape = header["packed"].get(name, ["f", *array.shape])[1:]
+            if not name.endswith(".reflectors") and name != "raw_gaps":
+                before[part(name)] += 8 * int(np.prod(shape))
+        print(
+            f"{words}, {N_ANSWERS} answers, {len(metric.members_)} members: "
+            f"{len(data) / 1000:.0f} kB of {sum(before.values()) / 1000:.0f}"
+        )
+        for name in sorted(after, key=after.get, reverse=True):
+            print(f"  {after[name]:7,} of {before[name]:7,}  {name}")
+
+
+if __name__ == "__main__":
+    main()
