@@ -1,16 +1,15 @@
-"""The page in a real browser: Debian's chromium, driven by Playwright."""
+"""The page in a real browser."""
 
 import contextlib
 import http.server
 import re
-import shutil
 import threading
 
 import httpx
 import numpy as np
 import pytest
 from playwright.sync_api import Error as PlaywrightError
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from likewise.app.insight import Insight
 from likewise.app.project import Project
@@ -18,37 +17,10 @@ from likewise.app.writer import Writer
 from tests.app.conftest import Server, make_project, word_for
 from tests.app.test_cli import told
 from tests.app.test_items import tone
+from tests.app.web.conftest import IN_BROWSER, names, number, press
 from tests.app.web.test_server import hostile_media
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="NO BROWSER: chromium is not installed, the page was NOT tested. "
-        "Install it with: apt-get install chromium",
-    ),
-]
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-# Milliseconds to wait for what must come: a slow machine is no reason to fail.
-PATIENCE = 300_000
-expect.set_options(timeout=PATIENCE)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+pytestmark = IN_BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -59,50 +31,6 @@ def server(tmp_path_factory, picture_folder):
     running = Server(path)
     yield running
     running.stop()
-
-
-@pytest.fixture
-def visit(chromium, serve):  # servers end after the pages
-    """Open a page in a context of its own; what goes wrong in it fails the test."""
-    contexts, problems = [], []
-
-    def open_page(server, address=None, **options):
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on(
-            "console",
-            lambda said: problems.append(said.text) if said.type == "error" else None,
-        )
-        invited = server.client.post("/api/invitations").json()["url"]
-        page.goto(address or invited)
-        page.wait_for_url(f"{server.base}/")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert problems == []
-
-
-def names(page):
-    """The two items as they stand, left and right."""
-    return page.locator(".pair figcaption").all_inner_texts()
-
-
-def number(page):
-    return page.locator("[data-question]").get_attribute("data-question")
-
-
-def press(page, key):
-    """Press a key and wait for another question."""
-    before = number(page)
-    page.keyboard.press(key)
-    expect(page.locator("[data-question]")).not_to_have_attribute(
-        "data-question", before
-    )
 
 
 def said(server, n_answers):
@@ -266,9 +194,8 @@ def test_the_map_shows_items_zooms_and_leads_to_neighbours(server, visit):
     page.get_by_role("button", name="Show all").click()
     points = server.client.get("/api/map").json()["after"]
     box = page.locator("#map").bounding_box()
-    # The frame holds all but the farthest items on each side.
-    ordered = np.sort(points, axis=0)
-    low, high = ordered[int(0.005 * 29)], ordered[int(0.995 * 29)]
+    # The frame holds all items where there are few.
+    low, high = np.min(points, axis=0), np.max(points, axis=0)
     wide, tall = high - low
     room = box["width"] - 80  # beside the buttons
     stretch = min(1.8, max(1 / 1.8, room / box["height"] * tall / wide))
@@ -590,8 +517,8 @@ def test_nothing_of_a_hostile_project_runs(tmp_path, chromium, serve):
       document.head.append(script);
       return (await over).type;
     }"""
-    for number in range(5):
-        address = f"{server.base}/api/items/{number}/picture"
+    for k in range(5):
+        address = f"{server.base}/api/items/{k}/picture"
         assert page.evaluate(load, address) == "error"
         assert page.title() == title
         tab = context.new_page()

@@ -254,7 +254,8 @@ async function startMap(box) {
   function frame(points) {
     return [0, 1].map((axis) => {
       const values = points.map((point) => point[axis]).sort((a, b) => a - b);
-      return [0.005, 0.995].map((share) => values[Math.floor(share * (values.length - 1))]);
+      const last = values.length - 1;
+      return [values[Math.floor(0.005 * last)], values[Math.ceil(0.995 * last)]];
     });
   }
   // The map has no directions of its own: it may be as wide as its frame, within limits.
@@ -632,12 +633,17 @@ function startConfirm(box) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (event.target.closest("input, textarea, select, button, a")) return;
+    if (box.querySelector("audio") && (event.key === " " || event.key === "p")) {
+      event.preventDefault();
+      playBoth();
+      return;
+    }
     const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     const button = box.querySelector(`.answers button[value="${act}"]`);
     if (!button) return;
     event.preventDefault();
     button.click();
-  });
+  }, true); // before a player takes space for itself
 }
 
 const START = { question: startQuestion, map: startMap, choosing: startChoosing, confirm: startConfirm };
