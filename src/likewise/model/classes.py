@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.covariance import ledoit_wolf
 
 from likewise.model import matrix
-from likewise.model.unlabelled import metric_root, scaled_metric
+from likewise.model.unlabelled import metric_root, scaled_metric, shrunk_covariance
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -82,8 +81,7 @@ def scatter_metrics(items: Labelled) -> tuple[Array, Array]:
     """
     means, sizes = _class_means(items)
     inner = items.coordinates - means[items.classes]
-    covariance, _ = ledoit_wolf(inner, assume_centered=True)
-    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = np.linalg.eigh(shrunk_covariance(inner))
     lowest = values.max() * np.finfo(float).eps * len(values) or 1.0
     whitening = vectors / np.sqrt(np.maximum(values, lowest))
     centre = sizes @ means / sizes.sum()

@@ -120,6 +120,7 @@ class Rules(NamedTuple):
     inference: str = "variational"
     max_iter: int = 100
     tol: float = 1e-4
+    n_choosing: int | None = None  # pairs that choose the settings; None is all
 
 
 def fit(frames: Frames, told: Told, rules: Rules, start: Fit | None = None) -> Fit:
@@ -189,8 +190,11 @@ def _weigh(
 
     The settings found for the best one are where the search for the others begins.
     """
+    few = rules.n_choosing
     if any(_is_costly(labelled, prior) for prior in frames.priors.values()):
-        return _weigh_by_few(labelled, frames, rules)
+        few = N_FIRST
+    if few is not None and few < len(labelled.targets):
+        return _weigh_by_few(labelled, frames, rules, few)
     climbs = {
         name: Climb(labelled, prior, frames.settings, rules)
         for name, prior in frames.priors.items()
@@ -210,13 +214,13 @@ def _weigh(
 
 
 def _weigh_by_few(
-    labelled: LabelledPairs, frames: Frames, rules: Rules
+    labelled: LabelledPairs, frames: Frames, rules: Rules, n_choosing: int
 ) -> dict[str, MemberFit]:
     """Fit all pairs by the one prior that a part of them speaks for.
 
     What few of so many pairs say against a member, all of them say louder.
     """
-    chosen = np.linspace(0, len(labelled.targets) - 1, N_FIRST).astype(np.intp)
+    chosen = np.linspace(0, len(labelled.targets) - 1, n_choosing).astype(np.intp)
     priors = {name: _without_noise(prior) for name, prior in frames.priors.items()}
     first = replace(frames, priors=priors)
     fit = _assemble(_weigh(labelled.at(chosen), first, rules), first.log_shares)

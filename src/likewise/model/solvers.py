@@ -27,6 +27,10 @@ from likewise.model.priors import IMPLIED_SHIFT, MatrixPrior, Prior, WeightPrior
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 
+# A sweep by pairs takes an eighth of one by as many entries, which has a covariance to
+# multiply out; but P(same) of other pairs takes the square of either.
+PAIRS_AHEAD = 1.5
+
 
 @dataclass(frozen=True)
 class LabelledPairs:
@@ -162,7 +166,8 @@ def matrix_solver(told: LabelledPairs, prior: MatrixPrior) -> Solver:
 
     Items off their features are known to the pairs' side only.
     """
-    if prior.item_noise > 0 or len(told.targets) <= 2 + prior.n_entries:
+    n_pairs = PAIRS_AHEAD * (2 + prior.n_entries)
+    if prior.item_noise > 0 or len(told.targets) <= n_pairs:
         return PairSolver(told, prior)
     return EntrySolver(told, prior)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.covariance import ledoit_wolf, ledoit_wolf_shrinkage
+from sklearn.covariance import ledoit_wolf_shrinkage
 
 from likewise.model import matrix
 from likewise.model.basis import Basis
@@ -56,12 +56,22 @@ def white_metric(coordinates: Array) -> Array:
 
     The covariance is Ledoit and Wolf's: as sure of each variance as the items allow.
     """
-    covariance, _ = ledoit_wolf(coordinates)
+    covariance = shrunk_covariance(coordinates - coordinates.mean(axis=0))
     values, vectors = np.linalg.eigh(covariance)
     # Items that do not vary have no deviation to divide by.
     lowest = values.max() * np.finfo(float).eps or 1.0
     values = np.maximum(values, lowest)
     return np.asarray((vectors / values) @ vectors.T)
+
+
+def shrunk_covariance(centred: Array) -> Array:
+    """Ledoit and Wolf's covariance of items around zero."""
+    shrinkage = ledoit_wolf_shrinkage(centred, assume_centered=True)
+    covariance = np.dot(centred.T, centred) / len(centred)
+    mean = np.trace(covariance) / len(covariance)
+    covariance = (1 - shrinkage) * covariance
+    covariance[np.diag_indices_from(covariance)] += shrinkage * mean
+    return np.asarray(covariance)
 
 
 def near_metric(
