@@ -1,9 +1,9 @@
 """How cost grows: fit, prior, next question and search over sizes, beside others.
 
-Processor time of one core, for a busy machine does not change it. A line ends where one
-more step would take longer than --limit seconds. Writes docs/performance.md and
-docs/images/growth.png. LMNN, ITML and COBRAS run where `make peers` built their
-environment (COBRAS needs cobras_ts in it).
+Processor time of one core, for a busy machine hardly changes it. A line ends where one
+more step would take longer than --limit seconds. Writes docs/performance.md (with what
+benchmarks/size.py prints) and docs/images/growth.png. LMNN, ITML and COBRAS run where
+`make peers` built their environment (COBRAS needs cobras_ts in it).
 
 Usage: make bench; or python benchmarks/growth.py [--limit 30] [--docs docs]
 """
@@ -23,6 +23,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import size as sizes
 from rich.progress import track
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
@@ -337,6 +338,8 @@ the upper half of the sizes.
 ![Seconds by size, on log axes](images/growth.png)
 {tables}
 
+{size}
+
 ## Ten million items, twenty workers of two cores
 
 By these figures, for pairs grow with the square of the items and everything else by
@@ -369,7 +372,7 @@ def behind(found):
                     )
 
 
-def write(found, limit, docs):
+def write(found, limit, docs, size):
     images = docs / "images"
     images.mkdir(parents=True, exist_ok=True)
     draw(found, images / "growth.png")
@@ -378,6 +381,7 @@ def write(found, limit, docs):
         limit=limit,
         most=MOST * limit,
         tables="\n".join(table(found)),
+        size=size,
         projection="\n".join(projected(found)),
         behind="\n".join(behind(found)) or "Nowhere in these panels.",
     )
@@ -389,13 +393,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=float, default=30.0)
     parser.add_argument("--docs", type=Path, default=Path("docs"))
+    parser.add_argument("--size", type=Path, help="what benchmarks/size.py printed")
     parser.add_argument("--keep", type=Path, help="write the figures there, as JSON")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     found = measure(options.limit)
     if options.keep:
         options.keep.write_text(json.dumps(found))
-    write(found, options.limit, options.docs)
+    size = options.size.read_text() if options.size else "\n".join(sizes.sections())
+    write(found, options.limit, options.docs, size)
 
 
 if __name__ == "__main__":
