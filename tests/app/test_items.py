@@ -2,6 +2,8 @@
 
 import io
 import os
+import subprocess
+import sys
 import time
 from functools import partial
 
@@ -19,7 +21,7 @@ from likewise.features import sounds
 from likewise.features.choosing import of_paper
 from likewise.features.embedding import Embedding, as_embedding
 from likewise.features.pictures import square_pixels
-from tests.features.test_reading import bomb
+from tests.features.test_reading import bomb, largest
 from tests.features.test_sounds import tone
 
 
@@ -353,3 +355,30 @@ def test_too_few_given_vectors_are_refused(tmp_path, picture_folder):
 
     with pytest.raises(InputError, match="v.npy must have one .* the 33 .* Got 5"):
         build(tmp_path / "p.likewise", items.from_images, picture_folder, ready)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["WEBP", "greys of 16 bits", "transparent"])
+def test_an_item_of_the_largest_picture_takes_no_gigabyte(tmp_path, form):
+    """From its bytes to what is embedded and what is shown, in a process of its own."""
+    (tmp_path / "largest").write_bytes(largest(form))
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from likewise.app.items import read_picture\n"
+        "from likewise.features.choosing import find_embedding\n"
+        "prepare = find_embedding('builtin', 'picture', is_download=False).prepare\n"
+        "print(len(read_picture(Path(sys.argv[1]), prepare).media))\n"
+        "told = Path('/proc/self/status').read_text().split()\n"
+        "print(told[told.index('VmHWM:') + 1])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "largest")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    n_media, kilobytes = map(int, done.stdout.split())
+
+    assert n_media == 2
+    assert kilobytes < 2**20

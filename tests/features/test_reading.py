@@ -219,14 +219,25 @@ def blank_png(width, height):
     return start + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
+def largest(form):
+    """The largest picture that is read, in a few bytes."""
+    side = int(reading.MAX_DECODED**0.5)
+    if form == "transparent":
+        return blank_png(side, side)
+    if form == "greys of 16 bits":
+        return saved(Image.new("I;16", (side, side)), "PNG")
+    return saved(Image.new("RGB", (side, side)), form)
+
+
 @pytest.mark.slow
-def test_no_picture_takes_a_gigabyte(tmp_path):
-    """The largest that is read, with transparency; one row more is refused.
+@pytest.mark.parametrize("form", ["transparent", "greys of 16 bits", "WEBP", "TIFF"])
+def test_no_picture_takes_a_gigabyte(tmp_path, form):
+    """The largest that is read, in what its kind needs most; one more is refused.
 
     The peak since the program began: `getrusage` counts what its parent held, too.
     """
     side = int(reading.MAX_DECODED**0.5)
-    (tmp_path / "largest.png").write_bytes(blank_png(side, side))
+    (tmp_path / "largest.png").write_bytes(largest(form))
     program = (
         "import sys\n"
         "from pathlib import Path\n"

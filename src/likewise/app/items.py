@@ -345,12 +345,12 @@ def read_picture(path: Path, prepare: Callable[[Any], Any] | None = None) -> Fil
 
 
 def picture_media(picture: Any) -> tuple[Medium, Medium]:
-    """Make the picture as it is shown, and its thumbnail."""
-    shown, thumbnail = picture.copy(), picture.copy()
-    shown.thumbnail((PICTURE_SIZE, PICTURE_SIZE))
+    """Make the picture as it is shown, and its thumbnail; it becomes small itself."""
+    picture.thumbnail((PICTURE_SIZE, PICTURE_SIZE))
+    thumbnail = picture.copy()
     thumbnail.thumbnail((THUMBNAIL_SIZE, THUMBNAIL_SIZE))
     return (
-        Medium("picture", "image/jpeg", _encode(shown, "JPEG", quality=85)),
+        Medium("picture", "image/jpeg", _encode(picture, "JPEG", quality=85)),
         Medium("thumbnail", "image/jpeg", _encode(thumbnail, "JPEG", quality=80)),
     )
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from likewise.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from PIL.Image import Image
 
 # No photograph of a camera is as large; reading more could exhaust the memory.
@@ -24,6 +26,8 @@ MAX_PIXELS = 100_000_000
 # Pixels in memory, at 4 bytes each and up to four times at once: less than 1 GiB. A
 # JPEG of more is read at half its size or less.
 MAX_DECODED = 48_000_000
+# Rows of greys that are brought to eight bits at once.
+N_ROWS = 256
 # What Pillow may take a file for: its other readers run programs or know few pictures.
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
 # What phones write needs a library of its own.
@@ -86,7 +90,9 @@ def open_picture(data: bytes) -> "Image":
                 opened.draft("RGB", (ENOUGH_SIDE, ENOUGH_SIDE))
                 if opened.width * opened.height > MAX_DECODED:
                     raise InputError("too many pixels")
-                return _plain(opened)
+                plain = _plain(opened)
+                # The reader of WebP keeps the picture twice: let go of it.
+                return plain.copy() if plain is opened else plain
     except InputError:
         raise
     except UnidentifiedImageError as error:
@@ -116,7 +122,7 @@ def _plain(picture: "Image") -> "Image":
     from PIL import Image, ImageOps
 
     picture.load()
-    picture = ImageOps.exif_transpose(picture)
+    ImageOps.exif_transpose(picture, in_place=True)  # a copy would double the memory
     if picture.mode == "CMYK":
         picture = _on_screen(picture)
     if picture.mode in ("I", "F") or picture.mode.startswith("I;"):
@@ -125,7 +131,7 @@ def _plain(picture: "Image") -> "Image":
         picture = picture.convert("RGBA")
         white = Image.new("RGBA", picture.size, "white")
         picture = Image.alpha_composite(white, picture)
-    return picture.convert("RGB")
+    return picture if picture.mode == "RGB" else picture.convert("RGB")
 
 
 def _on_screen(picture: "Image") -> "Image":
@@ -155,11 +161,22 @@ def _eight_bits(picture: "Image") -> "Image":
     import numpy as np
     from PIL import Image
 
-    grey = np.nan_to_num(np.asarray(picture).astype(float), posinf=0.0, neginf=0.0)
-    darkest, brightest = float(grey.min(initial=0.0)), float(grey.max(initial=0.0))
+    grey = np.asarray(picture)
+    levels = np.empty(grey.shape, dtype=np.uint8)
+    # A few rows at a time: all of the largest as float64 would take gigabytes.
+    parts = [slice(k, k + N_ROWS) for k in range(0, len(grey), N_ROWS)]
+
+    def numbers(rows: slice) -> "NDArray[np.float64]":
+        found = grey[rows].astype(float)
+        return np.asarray(np.nan_to_num(found, posinf=0.0, neginf=0.0))
+
+    darkest = min(numbers(rows).min(initial=0.0) for rows in parts)
+    brightest = max(numbers(rows).max(initial=0.0) for rows in parts)
     if picture.mode == "F":
         scale = brightest - darkest
     else:
         darkest, scale = 0.0, max(65535.0, brightest)
-    levels = 255 * (grey - darkest) / (scale or 1.0)
-    return Image.fromarray(np.clip(levels, 0, 255).astype(np.uint8))
+    for rows in parts:
+        shown = 255 * (numbers(rows) - darkest) / (scale or 1.0)
+        levels[rows] = np.clip(shown, 0, 255).astype(np.uint8)
+    return Image.fromarray(levels)

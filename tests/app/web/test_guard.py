@@ -247,12 +247,12 @@ def test_guests_have_names_of_their_own(guard, sessions):
 
 
 def test_nobody_takes_the_name_of_another():
-    """Under it, the other's answers could be taken back; case does not matter."""
+    """Under it, the answers of the other could be taken back, in any case or width."""
     sessions = Sessions(["ada", "bo"], lambda: {"ada", "Eve", "guest 1"})
     ada, bo, guest = (sessions.exchange(sessions.invite()) for _ in range(3))
 
     assert sessions.annotator(guest) == "guest 2"  # guest 1 was in an earlier run
-    for name in ("ada", "Bo", "eve", "guest 1"):
+    for name in ("ada", "Bo", "eve", "guest 1", "\uff41\uff44\uff41"):
         with pytest.raises(InputError, match=f"Somebody else answers as '{name}'"):
             sessions.rename(guest, name)
     sessions.rename(guest, "Cy")

@@ -3,6 +3,7 @@
 import hmac
 import secrets
 import threading
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -127,4 +128,4 @@ def is_equal(one: str, other: str) -> bool:
 
 def _folded(name: str) -> str:
     """What two names have in common that a person would take for one."""
-    return name.casefold()
+    return unicodedata.normalize("NFKC", name).casefold()
