@@ -34,9 +34,15 @@ from likewise.model.checkpoints import Checkpoints, checkpoint
 from likewise.model.fitting import Fit, Told
 from likewise.model.priors import Frames
 from likewise.pairs import check_pairs, pair_number
-from likewise.using.groups import Groups, GroupVerdict, group, judge_groups
+from likewise.using.groups import (
+    Groups,
+    GroupVerdict,
+    Untaught,
+    group,
+    judge_groups,
+)
 from likewise.using.neighbours import Neighbours, near_pairs
-from likewise.using.questions import choose_questions, doubted_joins, error_rate
+from likewise.using.questions import Given, choose_questions, doubted_answers
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -122,6 +128,8 @@ class ActiveMetric:
         self._fits = Checkpoints(self._frames, self._model.rules, self._seed)
         self._ranked: dict[tuple[Wanted, bool], Ranked] = {}  # by the answers so far
         self._reserves: dict[int, Reserve] = {}  # by the first so many answers
+        self._groups: Groups | None = None  # by the answers so far
+        self._untaught: Untaught | None = None
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -160,6 +168,7 @@ class ActiveMetric:
         self._log = self._log.grown(len(items))
         self._fits = Checkpoints(self._frames, self._model.rules, self._seed)
         self._ranked, self._reserves = {}, {}
+        self._groups = self._untaught = None
 
     @_one_at_a_time
     def ask(self, n_pairs: int = 1, exclude: ArrayLike | None = None) -> Pairs:
@@ -229,7 +238,7 @@ class ActiveMetric:
         answers = check_answers(labels, len(pairs))
         said = self._predicted(pairs) if said is None else said
         self._log.tell(pairs, answers, annotator, said)
-        self._ranked = {}
+        self._ranked, self._groups = {}, None
 
     @_one_at_a_time
     def undo(self) -> None:
@@ -237,7 +246,7 @@ class ActiveMetric:
         if len(self._log) == 0:
             raise InputError("There is no answer to take back.")
         self._log.undo()
-        self._ranked = {}
+        self._ranked, self._groups = {}, None
         self._fits.forget_after(len(self._log))
         left = self._reserves.items()
         self._reserves = {n: each for n, each in left if n <= len(self._log)}
@@ -330,8 +339,15 @@ class ActiveMetric:
     @_one_at_a_time
     def groups(self) -> Groups:
         """Sort the items: every answer respected, the number of groups found."""
-        pool = self._pool()
-        return group(pool.belief, pool.coordinates, self._log.answered())
+        return copy.deepcopy(self._sorted())
+
+    def _sorted(self) -> Groups:
+        """The groups by the answers so far; made once."""
+        if self._groups is None:
+            pool = self._pool()
+            told = self._log.answered()
+            self._groups = group(pool.belief, pool.coordinates, told)
+        return self._groups
 
     @_one_at_a_time
     def neighbours(self) -> Neighbours:
@@ -345,7 +361,7 @@ class ActiveMetric:
         Where groups are asked for, how much is probably sorted right.
         """
         if self._sorts:
-            return judge_groups(self.groups())
+            return judge_groups(self._sorted())
         known = 1 - self._open.n_open() / max(len(self._open), 1)
         pool, labels_of = self._pool(), self._log.labels_of
         return judge(pool, self._X, labels_of, self.record(), known, self._rng())
@@ -447,26 +463,38 @@ class ActiveMetric:
         def may_ask(pairs: Pairs) -> Mask:
             return np.asarray(is_open(pairs) & self._open.is_candidate(pairs))
 
-        doubted = self._joins_to_doubt(taken)
-        closure = self._log.closure
-        return choose_questions(self.groups(), n_pairs, closure, may_ask, doubted)
-
-    def _joins_to_doubt(self, taken: NDArray[np.int64]) -> tuple[Pairs, Array]:
-        """Answers "same", given once, that look wrong; what asking again is worth.
-
-        They are judged by what was believed before any answer: a belief that has
-        learned from a wrong answer finds it right.
-        """
-        answered, labels = self._log.answered()
-        nothing = self._log.first(0).evidence(self._rng())
-        before = self._fits.learn(Told(*nothing)).belief
-        groups = group(before, self._frames.coordinates, (answered, labels))
-        times = [self._log.n_times(i, j) for i, j in groups.doubted.tolist()]
-        once = np.array(times, dtype=np.intp) < 2
-        once &= ~np.isin(self._numbers(groups.doubted), taken)
+        groups, given = self._sorted(), self._given()
         flipped = max(self._log.flip_rates().values(), default=0.0)
-        rate = error_rate(flipped, len(self._log) - len(answered))
-        return doubted_joins(groups, once, rate)
+        doubted, worth = doubted_answers(groups, given, flipped)
+        is_free = ~np.isin(self._numbers(doubted), taken)
+        if self._candidates is not None:  # then other questions are left
+            is_free &= worth >= groups.gains.max(initial=0.0)
+        return choose_questions(
+            groups,
+            n_pairs,
+            self._log.closure,
+            may_ask,
+            (doubted[is_free], worth[is_free]),
+            given.caught(flipped),
+        )
+
+    def _given(self) -> Given:
+        """The answers, judged by what was believed before any of them."""
+        if self._untaught is None:
+            nothing = self._log.first(0).evidence(self._rng())
+            belief = self._fits.learn(Told(*nothing)).belief
+            self._untaught = Untaught(belief, self._frames.coordinates)
+        pairs, labels = self._log.answered()
+        misfits = self._untaught.misfits(pairs, labels.astype(int))
+        said = self._log.said()
+        return Given(
+            pairs,
+            labels,
+            misfits,
+            np.array([len(said[i, j]) for i, j in pairs.tolist()], np.intp),
+            np.array([len(set(said[i, j][-2:])) > 1 for i, j in pairs.tolist()], bool),
+            self._log.closure.components(),
+        )
 
     def _best(
         self, n_pairs: int, excluded: NDArray[np.int64], rng: np.random.RandomState

@@ -13,11 +13,11 @@ from tests.app.conftest import CLASSES, make_project, word_for
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory):
-    """The file of a project that asks for groups, after 25 answers."""
+    """The file of a project that asks for groups, after 30 answers."""
     folder = tmp_path_factory.mktemp("grouping")
     path = make_project(folder / "groups.likewise")
     with Project.open(path) as opened:
-        for _ in range(25):
+        for _ in range(30):
             question = opened.question("ada")
             names = opened.names[question.left], opened.names[question.right]
             opened.answer(question.id, LABELS[word_for(*names)], "ada")

@@ -265,6 +265,14 @@ class AnswerLog:
         """How often a pair was answered."""
         return self._n_times[i, j]
 
+    def said(self) -> dict[tuple[int, int], list[int]]:
+        """All that was said of each pair, in its order, "unsure" aside."""
+        said: dict[tuple[int, int], list[int]] = {}
+        for answer in self._answers:
+            if answer.label != UNSURE:
+                said.setdefault((answer.i, answer.j), []).append(answer.label)
+        return said
+
     def n_implied(self) -> int:
         """How many pairs are known without an answer of their own."""
         if not self.equivalence:

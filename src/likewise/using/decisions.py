@@ -42,6 +42,10 @@ class JoinCurve:
         weights = np.exp(log - log.max())
         self._weights = weights / weights.sum()
 
+    def steepness(self) -> float:
+        """The logarithm of the slope: how well cost tells right from wrong joins."""
+        return float(np.log(self._slope) @ self._weights)
+
     def left_out(self, costs: Array, labels: NDArray[np.int64]) -> Array:
         """P(label) of each of the answers, by the curve of all the others."""
         signed = labels[:, None] * (self._level - _log_cost(costs)[:, None])

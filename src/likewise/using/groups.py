@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from likewise.asking.verdicts import Estimate
 from likewise.errors import InputError
 from likewise.pairs import check_labels, check_pairs
+from likewise.using.confidence import Signs, share_interval
 from likewise.using.decisions import NO_COST, JoinCurve, walk
 from likewise.using.joining import Joining, Joins
 from likewise.using.known import Known, believed
@@ -30,12 +30,6 @@ Mask = NDArray[np.bool_]
 # looked at, at 0.6 small ones come too early (docs/groups.md).
 REACH = 0.8
 N_DOUBTS = 2_000  # questions kept, best first
-# What an item's confidence rests on, in this order: a constant, the log odds of the
-# expected agreement, how much farther the next group is, and whether it was asked
-# about; and the deviation, between data sets, of the log odds of the share that is
-# right. Fitted to 19 data sets (docs/groups.md).
-CONFIDENCE = np.array([-0.14, 0.48, 0.53, 0.32])
-SHARE_DEVIATION = 1.2
 # Sorting may stop when this share of the items should be in their right group; an item
 # is in doubt below this confidence.
 ENOUGH_SORTED, DOUBTFUL = 0.98, 0.9
@@ -51,8 +45,7 @@ class Groups:
     interval: tuple[float, float]  # 90% of it
     doubts: Pairs  # (n, 2): the pairs that would change most if answered, best first
     gains: Array  # (n,): what each is worth
-    doubted: Pairs  # (n, 2): answers that fit the groups least, worst first
-    misfits: Array  # (n,): P(wrong) / e of each, where errors are as rare as e
+    doubt: Array  # (n,): how likely it is not as the groups have it
     disbelieved: list[tuple[int, int, int]]  # answers that contradict believed ones
     spread: Array  # (n_items,): squared distance of an item to the centre of its piece
 
@@ -114,15 +107,42 @@ def group(
     labels = check_labels(told[1], len(pairs)).astype(int)
     space = scaled(coordinates @ belief.root().T)
     known = believed(pairs, labels, space)
-    # Joins of equal cost are made in the order of rows: one that items have by
-    # themselves, whatever order they are given in.
-    order = np.lexsort(space.T)
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
+    order, place = _own_order(space)
     sorted_known = Known(
         np.sort(place[known.pairs], axis=1), known.labels, known.disbelieved
     )
-    return _unsorted(_sort_out(space[order], sorted_known), order, place, known)
+    return _unsorted(_sort_out(space[order], sorted_known), order, place)
+
+
+def _own_order(space: Array) -> tuple[Rows, Rows]:
+    """An order that items have whatever order they are given in; the place of each.
+
+    Joins of equal cost are made in the order of rows.
+    """
+    order = np.lexsort(space.T)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return order, place
+
+
+class Untaught:
+    """The items as they would be joined before any answer: made once, then asked."""
+
+    def __init__(self, belief: Any, coordinates: Array) -> None:
+        space = scaled(coordinates @ belief.root().T)
+        order, self._place = _own_order(space)
+        families = np.arange(len(space))
+        nothing = np.empty((0, 2), dtype=np.intp)
+        self._joins = Joining(space[order], families, nothing).free()
+
+    def misfits(self, pairs: Pairs, labels: NDArray[np.int64]) -> Array:
+        """How ill each answer fits: P(wrong) is e times that where e is small.
+
+        A belief that has learned from a wrong answer finds it right: this one has not.
+        """
+        heights = self._joins.heights(np.sort(self._place[pairs], axis=1))
+        p_label = JoinCurve(heights, labels).left_out(heights, labels)
+        return np.asarray((1 - p_label) / np.maximum(p_label, NO_COST))
 
 
 def _sort_out(space: Array, known: Known) -> Groups:
@@ -142,28 +162,28 @@ def _sort_out(space: Array, known: Known) -> Groups:
     # All joins of one family's pieces, up to the first that was not made.
     pieces = joins.tops(decisions.until(n_joins))
     labels, near = moved(space, labels, pieces, asked)
-    confidence = _confidence(agreement, near, asked)
-    if len(decisions.steps) == 0:  # nothing is left to decide
-        confidence = np.ones(n_items)
+    share, confidence = 1.0, np.ones(n_items)
+    if len(decisions.steps) > 0:  # or else nothing is left to decide
+        sizes = np.bincount(labels)[labels]
+        signs = Signs(agreement, curve.steepness(), near, sizes)
+        share = signs.share()
+        confidence = signs.confidence(share, asked)
     p_right = curve.probability(joins.costs, joins.rivals)[decisions.steps]
-    doubts, gains = _doubts(space, joins, decisions.steps, p_right, asked)
-    doubted, misfits = _doubted(known, curve.left_out(heights, known.labels))
-    share = float(confidence.mean()) if n_items else 1.0
+    doubts, gains, doubt = _doubts(space, joins, decisions.steps, p_right, asked)
     return Groups(
         _largest_first(labels),
         confidence,
         share,
-        _interval(share),
+        share_interval(share, n_items),
         doubts,
         gains,
-        doubted,
-        misfits,
+        doubt,
         known.disbelieved,
         near[:, 0],
     )
 
 
-def _unsorted(groups: Groups, order: Rows, place: Rows, known: Known) -> Groups:
+def _unsorted(groups: Groups, order: Rows, place: Rows) -> Groups:
     """The same groups for items in the order in which they were given."""
     labels = groups.labels[place]
     return Groups(
@@ -173,8 +193,7 @@ def _unsorted(groups: Groups, order: Rows, place: Rows, known: Known) -> Groups:
         groups.interval,
         np.sort(order[groups.doubts], axis=1),
         groups.gains,
-        np.sort(order[groups.doubted], axis=1),
-        groups.misfits,
+        groups.doubt,
         groups.disbelieved,
         groups.spread[place],
     )
@@ -188,21 +207,6 @@ def _largest_first(labels: NDArray[np.integer]) -> NDArray[np.int64]:
     rank = np.empty(len(sizes), dtype=np.int64)
     rank[np.lexsort((first, -sizes))] = np.arange(len(sizes))
     return np.asarray(rank[inverse.ravel()])
-
-
-def confidence_features(agreement: float, near: Array, asked: Mask) -> Array:
-    """What an item's confidence rests on, (n_items, 4): see CONFIDENCE."""
-    n_items = len(near)
-    agreement = float(np.clip(agreement, 0.01, 0.99))
-    odds = np.full(n_items, np.log(agreement / (1 - agreement)))
-    own, other = np.clip(near, NO_COST, 1e9).T
-    margin = np.clip(np.log(other / own), -2.0, 4.0)
-    return np.column_stack([np.ones(n_items), odds, margin, asked])
-
-
-def _confidence(agreement: float, near: Array, asked: Mask) -> Array:
-    features = confidence_features(agreement, near, asked)
-    return np.asarray(expit(features @ CONFIDENCE))
 
 
 @dataclass(frozen=True)
@@ -241,19 +245,9 @@ def judge_groups(groups: Groups) -> GroupVerdict:
     return GroupVerdict(stop, reason, Estimate(share, *groups.interval))
 
 
-def _interval(share: float) -> tuple[float, float]:
-    """90% of the share of items in their right group, by how data sets differ."""
-    if share == 1:
-        return 1.0, 1.0
-    share = float(np.clip(share, 1e-6, 1 - 1e-6))
-    odds = np.log(share / (1 - share)) + 1.645 * SHARE_DEVIATION * np.array([-1, 1])
-    low, high = expit(odds)
-    return float(low), float(high)
-
-
 def _doubts(
     space: Array, joins: Joins, steps: Rows, p_right: Array, asked: Mask
-) -> tuple[Pairs, Array]:
+) -> tuple[Pairs, Array, Array]:
     """For each decision a pair that settles it, those worth most first.
 
     Two pieces are asked about by an item of each: one that was asked about before, for
@@ -262,7 +256,7 @@ def _doubts(
     n_items = len(space)
     centres, sizes = _piece_centres(space, joins)
     chosen = joins.pieces[steps]
-    doubt = np.minimum(p_right, 1 - p_right)
+    doubt = np.clip(np.minimum(p_right, 1 - p_right), NO_COST, None)
     gains = doubt * sizes[chosen].prod(axis=1) ** REACH
     best = np.argsort(-gains, kind="stable")[:N_DOUBTS]
     under = _Under(joins)
@@ -272,7 +266,7 @@ def _doubts(
     ]
     found = np.array(pairs, dtype=np.intp).reshape(-1, 2)
     assert (found < n_items).all()
-    return np.sort(found, axis=1), gains[best]
+    return np.sort(found, axis=1), gains[best], doubt[best]
 
 
 def _piece_centres(space: Array, joins: Joins) -> tuple[Array, Array]:
@@ -317,10 +311,3 @@ def _speaker(space: Array, items: Rows, centre: Array, asked: Mask) -> int:
         items = items[asked[items]]
     gaps = space[items] - centre
     return int(items[np.einsum("ij,ij->i", gaps, gaps).argmin()])
-
-
-def _doubted(known: Known, p_label: Array) -> tuple[Pairs, Array]:
-    """Answers by how ill they fit: P(wrong) is e times the number, for small e."""
-    odds = (1 - p_label) / np.maximum(p_label, NO_COST)
-    worst = np.argsort(-odds, kind="stable")
-    return known.pairs[worst], odds[worst]

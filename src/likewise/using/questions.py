@@ -1,6 +1,7 @@
 """Which pairs to ask about next, so that the items are sorted fastest."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +10,50 @@ from likewise.asking.closure import Closure, Forest
 from likewise.using.groups import REACH, Groups
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 Pairs = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 # How often an annotator is taken to err who was never caught, and how many answers
 # confirmed when asked again it takes to halve that.
 RARE_ERRORS, HALVED_AFTER = 0.05, 5
+# An answer is not asked for again that is wrong with a probability below this.
+SURE_ENOUGH = 0.01
+
+
+@dataclass(frozen=True)
+class Given:
+    """The answers in force, and how far each can be trusted."""
+
+    pairs: Pairs  # (n, 2)
+    labels: Array  # (n,): +1 or -1
+    misfits: Array  # (n,): P(wrong) / e of each, where errors are as rare as e
+    n_times: NDArray[np.intp]  # (n,): how often the pair was answered
+    is_changed: Mask  # (n,): whether the last answer was not the one before
+    families: Rows  # (n_items,): equal for items that answers have made one
+
+    def error_rate(self, flip_rate: float) -> float:
+        """How often answers are wrong, by those caught and those asked again.
+
+        An answer that changes when it is asked for again was wrong once in two.
+        """
+        n_wrong = RARE_ERRORS * HALVED_AFTER + self.is_changed.sum() / 2
+        n_repeated = (self.n_times - 1).sum()
+        return max(flip_rate, float(n_wrong / (HALVED_AFTER + n_repeated)))
+
+    def caught(self, flip_rate: float) -> float:
+        """The same, as long as no answer was found to be wrong 0."""
+        is_caught = flip_rate > 0 or self.is_changed.any()
+        return self.error_rate(flip_rate) if is_caught else 0.0
+
+    def p_wrong(self, rate: float) -> Array:
+        """How likely each answer is wrong, if it may be asked for again; or else 0.
+
+        Two answers that differ leave even odds, and a third one decides.
+        """
+        odds = np.where(self.is_changed, 1.0, rate / (1 - rate)) * self.misfits
+        is_open = (self.n_times == 1) | (self.is_changed & (self.n_times == 2))
+        return np.where(is_open, odds / (1 + odds), 0.0)
 
 
 def choose_questions(
@@ -23,14 +62,16 @@ def choose_questions(
     closure: Closure,
     may_ask: Callable[[Pairs], Mask],
     again: tuple[Pairs, Array],
+    caught: float = 0.0,
 ) -> Pairs:
     """The pairs worth most, none that the others could imply, best first.
 
     `again` are answers to ask for again, and what that is worth. No group known by
     answers is asked about twice, as far as there are others: an item is never asked
-    against two groups of which only one can be its own.
+    against two groups of which only one can be its own. Where a share `caught` of the
+    answers was found to be wrong, an answer leaves that much doubt.
     """
-    pairs, gains = groups.doubts, groups.gains
+    pairs, gains = groups.doubts, groups.gains * (1 - caught / groups.doubt)
     is_open = may_ask(pairs)
     pairs = np.concatenate([again[0], pairs[is_open]])
     gains = np.r_[again[1], gains[is_open]]
@@ -39,23 +80,52 @@ def choose_questions(
     return pairs[order][kept]
 
 
-def error_rate(flip_rate: float, n_repeated: int) -> float:
-    """How often answers are wrong, from those caught and those asked again."""
-    return max(flip_rate, RARE_ERRORS * HALVED_AFTER / (HALVED_AFTER + n_repeated))
+def doubted_answers(
+    groups: Groups, given: Given, flip_rate: float
+) -> tuple[Pairs, Array]:
+    """Answers that may be wrong, and what it is worth to ask for them again."""
+    wrong = given.p_wrong(given.error_rate(flip_rate))
+    worth = wrong * _hanging(given, groups) ** REACH
+    kept = (wrong >= SURE_ENOUGH) & (worth > 0)
+    return given.pairs[kept], worth[kept]
 
 
-def doubted_joins(groups: Groups, once: Mask, rate: float) -> tuple[Pairs, Array]:
-    """Answers "same", and what it is worth to ask for them again.
+def _hanging(given: Given, groups: Groups) -> Array:
+    """Pairs of items that would change sides if an answer was wrong."""
+    i, j = given.pairs.T
+    together = groups.labels[i] == groups.labels[j]
+    is_join, is_split = together & (given.labels > 0), ~together & (given.labels < 0)
+    hanging = np.zeros(len(given.pairs))
+    hanging[is_join] = _swallowed(given.pairs[is_join], groups)
+    hanging[is_split] = _split(given.pairs[is_split], given.families, groups)
+    return hanging
 
-    `once` tells which of `groups.doubted` may be asked for again.
+
+def _split(splits: Pairs, families: Rows, groups: Groups) -> Array:
+    """Pairs of items that hang on each split: none where other splits say the same.
+
+    Where nothing else keeps two groups apart, these; or else those of a family, which
+    answers have made one, and the other group.
     """
-    i, j = groups.doubted.T
-    is_same = groups.labels[i] == groups.labels[j]
-    joins, odds = groups.doubted[is_same], groups.misfits[is_same]
-    wrong = rate * odds / (rate * odds + 1 - rate)
-    worth = np.minimum(wrong, 1 - wrong) * _swallowed(joins, groups) ** REACH
-    kept = once[is_same] & (worth > 0)
-    return joins[kept], worth[kept]
+    labels = groups.labels
+    sizes, members = np.bincount(labels), np.bincount(families)
+    hanging = np.zeros(len(splits))
+    i, j = splits.T
+    lower, upper = np.sort(labels[splits], axis=1).T
+    for one, other, size in (
+        (lower, upper, sizes[lower]),
+        (families[i], labels[j], members[families[i]]),
+        (families[j], labels[i], members[families[j]]),
+    ):
+        only = _is_single(one * len(sizes) + other)
+        hanging = np.maximum(hanging, np.where(only, size * sizes[other], 0))
+    return hanging
+
+
+def _is_single(numbers: Rows) -> Mask:
+    """Which of the numbers come once."""
+    _, inverse, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    return np.asarray(counts[inverse] == 1)
 
 
 def _swallowed(joins: Pairs, groups: Groups) -> Array:
@@ -64,34 +134,49 @@ def _swallowed(joins: Pairs, groups: Groups) -> Array:
     Without it the group falls in two; the items that nobody asked about go with those
     that were, in equal shares.
     """
-    linked: dict[int, set[int]] = {}
-    for i, j in joins.tolist():
-        linked.setdefault(i, set()).add(j)
-        linked.setdefault(j, set()).add(i)
+    below, whole = _cut(joins)
     asked = np.zeros(len(groups.labels), dtype=bool)
     asked[joins.ravel()] = True
     sizes = np.bincount(groups.labels)
     share = sizes / np.maximum(np.bincount(groups.labels, asked), 1)
-    swallowed = np.zeros(len(joins))
+    return np.asarray(below * (whole - below) * share[groups.labels[joins[:, 0]]] ** 2)
+
+
+def _cut(joins: Pairs) -> tuple[Rows, Rows]:
+    """Items on one side of each join if it were cut, 0 if other ways are left; and all.
+
+    Joins are walked as trees; each further one marks the two ways from its ends to the
+    root, and a join that no mark stays on is the only way.
+    """
+    linked: dict[int, list[tuple[int, int]]] = {}
     for row, (i, j) in enumerate(joins.tolist()):
-        one, other = _reached(linked, i, j), _reached(linked, j, i)
-        if j not in one:
-            parts = len(one) * len(other) * share[groups.labels[i]] ** 2
-            swallowed[row] = parts
-    return swallowed
-
-
-def _reached(linked: dict[int, set[int]], start: int, without: int) -> set[int]:
-    """The items that joins lead to, the one between these two aside."""
-    reached, waiting = {start}, [start]
-    while waiting:
-        item = waiting.pop()
-        for other in linked[item]:
-            is_left_out = item == start and other == without
-            if other not in reached and not is_left_out:
-                reached.add(other)
-                waiting.append(other)
-    return reached
+        linked.setdefault(i, []).append((j, row))
+        linked.setdefault(j, []).append((i, row))
+    below, whole = np.zeros((2, len(joins)), dtype=np.intp)
+    up: dict[int, tuple[int, int]] = {}  # by item: the one above it, and the join
+    for root in linked:
+        if root in up:
+            continue
+        up[root] = (root, -1)
+        order = [root]
+        for item in order:  # which grows
+            for other, row in linked[item]:
+                if other not in up:
+                    up[other] = (item, row)
+                    order.append(other)
+        rows = np.unique([row for item in order for _, row in linked[item]])
+        further = np.setdiff1d(rows, [up[item][1] for item in order])
+        marks, sizes = dict.fromkeys(order, 0), dict.fromkeys(order, 1)
+        for bit, row in enumerate(further.tolist()):
+            for item in joins[row].tolist():
+                marks[item] ^= 1 << bit
+        for item in order[:0:-1]:
+            above, row = up[item]
+            sizes[above] += sizes[item]
+            marks[above] ^= marks[item]
+            below[row] = 0 if marks[item] else sizes[item]
+        whole[rows] = len(order)
+    return below, whole
 
 
 def _apart(pairs: Pairs, is_again: Mask, n_pairs: int, closure: Closure) -> list[int]:
