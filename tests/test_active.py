@@ -809,3 +809,17 @@ def test_only_candidates_are_audited(rng):
 
     assert len(asked) > 60
     assert set(asked) <= set(candidates)
+
+
+def test_audits_test_few_answers_at_a_time(rng):
+    """Of what follows, that which follows from the fewest answers is asked."""
+    learner = ActiveMetric(rng.normal(size=(40, 3)), random_state=0)
+    chain = np.column_stack([np.arange(19), np.arange(1, 20)])  # 0 = 1 = ... = 19
+    learner.tell(chain, np.ones(len(chain)))
+
+    asked = learner.ask(20)
+
+    implied = learner.known_pairs().pairs
+    known = set(map(tuple, implied.tolist()))
+    audits = [pair for pair in asked.tolist() if tuple(pair) in known]
+    assert [abs(i - j) for i, j in audits] == [2]
