@@ -11,7 +11,14 @@ from scipy.special import expit, log_expit, logsumexp
 from likewise.errors import InferenceError
 from likewise.model import equations, fitting, matrix
 from likewise.model import parts as blocks_of_pairs
-from likewise.model.fitting import Climb, Rules, Told, fit, maximise_likelihood
+from likewise.model.fitting import (
+    Climb,
+    Rules,
+    Told,
+    fit,
+    fit_doubted,
+    maximise_likelihood,
+)
 from likewise.model.parts import gram
 from likewise.model.posterior import EntryPosterior, PairPosterior, WeightPosterior
 from likewise.model.priors import (
@@ -892,3 +899,48 @@ def test_weights_of_the_paper_are_solved_for_by_the_paper(rng):
     found = learn(make(rng, 20, [2.0, 1.0]), unit_prior(2, 0.3))
 
     assert isinstance(found.posterior, WeightPosterior)
+
+
+@pytest.mark.parametrize("item_noise", [0.0, 0.3])
+def test_a_pair_left_out_is_told_by_the_others(rng, item_noise):
+    """As if its site had not been there: solved once more without it."""
+    labelled, prior = matrix_problem(rng, n_items=20, item_noise=item_noise)
+    prior = replace(prior, item_noise=item_noise)
+    curvature, pull = rng.uniform(0.05, 0.25, 60), -labelled.targets
+    solved = PairSolver(labelled, prior).solve((curvature, pull), prior)
+
+    mean, variance = solved.posterior().left_out(labelled.features, labelled.pairs)
+
+    for k in (0, 17, 59):
+        others = np.arange(60) != k
+        without = PairSolver(labelled.at(others), prior)
+        posterior = without.solve((curvature[others], pull[others]), prior).posterior()
+        told = posterior.latent(labelled.features[[k]], labelled.pairs[[k]])
+        assert_allclose((mean[k], variance[k]), np.ravel(told), rtol=1e-6)
+
+
+def test_an_answer_nobody_is_sure_of_is_weighed_by_the_others(frames, blobs, rng):
+    """Of answers wrong in one of ten, those that are wrong are believed least."""
+    y = blobs[1]
+    truth = told_by(y, rng, 120)
+    wrong = rng.uniform(size=120) < 0.1
+    p_same = np.where(wrong, 1 - truth.p_same, truth.p_same)
+    told = truth._replace(p_same=0.1 + 0.8 * p_same)
+    pairs = np.column_stack(np.triu_indices(len(y), 1))
+    Z, same = frames.coordinates, y[pairs[:, 0]] == y[pairs[:, 1]]
+    features = frames.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
+
+    plain = fit(frames, told, Rules()).belief.probability_same(features)
+    weighed = fit_doubted(frames, told, Rules()).belief.probability_same(features)
+
+    losses = [-np.log(np.where(same, p, 1 - p)).mean() for p in (plain, weighed)]
+    assert losses[1] < 0.8 * losses[0]
+
+
+def test_answers_that_are_certain_are_taken_as_they_are(frames, blobs, rng):
+    """Without doubt nothing is weighed: the same fit."""
+    told = told_by(blobs[1], rng, 30)
+
+    one, other = fit(frames, told, Rules()), fit_doubted(frames, told, Rules())
+
+    assert_array_equal(one.best.evidence, other.best.evidence)

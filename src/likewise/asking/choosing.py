@@ -27,7 +27,7 @@ Numbers = NDArray[np.int64]
 AUDIT_TURN = 0.25
 # So many are drawn for each audit, and the one that follows from the fewest answers is
 # asked: where one answer in five is wrong, a trial of three answers tells five times as
-# much of that rate as one of six, and the second answer of a coin in it hides the first.
+# much of that rate as one of six, and a second answer of a coin in it hides the first.
 N_TRIED = 20
 
 

@@ -74,7 +74,7 @@ class Checkpoints:
 
     def learn(self, told: Told, start: Fit | None = None) -> Fit:
         """A fit of what was told, not kept."""
-        return fitting.fit(self._frames, told, self._rules, start)
+        return fitting.fit_doubted(self._frames, told, self._rules, start)
 
     def _keep(self, n_answers: int, fitted: Fit) -> None:
         """Keep a fit, and of the others the last checkpoints: undo goes back there."""

@@ -131,6 +131,35 @@ def fit(frames: Frames, told: Told, rules: Rules, start: Fit | None = None) -> F
     return fit_labelled(frames, label_pairs(frames, told), rules, start)
 
 
+def fit_doubted(
+    frames: Frames, told: Told, rules: Rules, start: Fit | None = None
+) -> Fit:
+    """Learn from answers some of which may be wrong.
+
+    An answer that nobody is sure of is weighed by what all the others make of it, and
+    all is learned once more.
+    """
+    fitted = fit(frames, told, rules, start)
+    is_doubted = (told.p_same > 0) & (told.p_same < 1) & ~told.implied
+    if not is_doubted.any():
+        return fitted
+    weighed = matrix.believed_answer(told.p_same, _by_others(frames, told, fitted))
+    p_same = np.where(is_doubted, weighed, told.p_same)
+    return fit(frames, told._replace(p_same=p_same), rules, start)
+
+
+def _by_others(frames: Frames, told: Told, fitted: Fit) -> Array:
+    """P(same) of each pair by what was told of the other pairs."""
+    counts = told.weights > 0
+    Z, pairs = frames.coordinates, told.pairs[counts]
+    features = frames.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
+    found = np.zeros(len(told.p_same))
+    for member in fitted.belief.members:
+        moments = member.posterior.left_out(features, pairs)
+        found[counts] += member.weight * matrix.predictive_probability(*moments)
+    return found
+
+
 def fit_labelled(
     frames: Frames, labelled: LabelledPairs, rules: Rules, start: Fit | None = None
 ) -> Fit:

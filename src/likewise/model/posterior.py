@@ -71,6 +71,13 @@ class MetricPosterior:
         """
         return None
 
+    def left_out(self, features: Array, pairs: Pairs) -> Moments:
+        """Mean and variance of f of the labelled pairs, each by all the others.
+
+        As by all of them where one among so many changes nothing.
+        """
+        return self.latent(features, pairs)
+
     def sample(self, n_samples: int, rng: np.random.RandomState) -> Array:
         """Draw thresholds and weights, shape (n_samples, 1 + n_weights)."""
         raise NotImplementedError
@@ -321,6 +328,16 @@ class PairPosterior(MatrixPosterior):
         if prior.item_noise > 0:
             before += prior.item_noise * prior.item_covariance(gaps, pairs)
         return np.asarray(before - known.T @ known)
+
+    def left_out(self, features: Array, pairs: Pairs) -> Moments:
+        """See MetricPosterior: the site of a pair is divided out of its marginal.
+
+        Of implied pairs it does not know the shift that they share.
+        """
+        mean, variance = self.latent(features, pairs)
+        kept = np.maximum(1 - self.half**2 * variance, 1e-6)
+        variance = variance / kept
+        return mean - self.alpha * variance, variance
 
     def moved_items(self, n_items: int) -> Array | None:
         """See MetricPosterior."""
