@@ -144,7 +144,7 @@ def test_of_many_pairs_a_shortlist_is_scored(blobs, monkeypatch, acquisition):
     """All pairs beyond it: still open ones, and for entropy still doubtful ones."""
     X, y = blobs
     monkeypatch.setattr(search, "SHORTLIST", 300)
-    learner = ActiveMetric(X, acquisition=acquisition, random_state=0)
+    learner = ActiveMetric(X, acquisition=acquisition, random_state=0, check_share=0)
     first = learner.ask(40)
     learner.tell(first, answers(y, first))
 

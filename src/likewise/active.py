@@ -465,8 +465,12 @@ class ActiveMetric:
 
         groups, given = self._sorted(), self._given()
         flipped = max(self._log.flip_rates().values(), default=0.0)
+        caught = given.caught(flipped)
+        if caught == 0 and self._open.n_open() == 0:
+            return np.empty((0, 2), dtype=np.intp)  # all is known, and nobody errs
         doubted, worth = doubted_answers(groups, given, flipped)
-        is_free = ~np.isin(self._numbers(doubted), taken)
+        resting = self._numbers(self._log.resting())
+        is_free = ~np.isin(self._numbers(doubted), np.r_[taken, resting])
         if self._candidates is not None:  # then other questions are left
             is_free &= worth >= groups.gains.max(initial=0.0)
         return choose_questions(
@@ -475,7 +479,7 @@ class ActiveMetric:
             self._log.closure,
             may_ask,
             (doubted[is_free], worth[is_free]),
-            given.caught(flipped),
+            caught,
         )
 
     def _given(self) -> Given:

@@ -206,8 +206,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if self._asks_classes(classes):
             frames = self.look_at(X, item_weights, classes)
             told = drawing.draw_pairs(frames, classes, item_weights, rng)
-            rules = self.rules._replace(n_choosing=drawing.N_CHOOSING)
-            return self.take_fit(frames.basis, fitting.fit(frames, told, rules))
+            return self._learn(frames, told)
         told = drawing.sample_pairs(classes, item_weights, drawing.MAX_PAIRS, rng)
         return self._learn(self.look_at(X, item_weights), told)
 

@@ -17,6 +17,7 @@ from tests.app.test_project import run, say
 @pytest.fixture
 def answered(project):
     """A project with five answers, one of them changed, one undone, one unsure."""
+    project.set_purpose("metric")  # no answer is asked for again
     answers = [say(project) for _ in range(5)]
     project.change(answers[0].id, -answers[0].label, "ada")
     say(project, word="unsure")

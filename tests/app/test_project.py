@@ -163,7 +163,11 @@ def test_nobody_answers_for_another(project):
 
 
 def test_now_and_then_a_second_opinion_is_asked(project):
-    """The tenth question of a newcomer is one that the other has answered."""
+    """The tenth question of a newcomer is one that the other has answered.
+
+    For groups doubtful answers are asked again by themselves.
+    """
+    project.set_purpose("metric")
     first = {frozenset(pair) for pair in run(project, 10, "ada")}
 
     theirs = [frozenset(pair) for pair in run(project, 10, "bo")]

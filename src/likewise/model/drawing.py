@@ -29,8 +29,6 @@ RARE = 0.05
 # need only say how P(same) falls with distance, and where the prior errs. Twice as many
 # measure alike and take five times as long.
 N_RANDOM, MAX_BORDER = 300, 150
-# Of these, how many choose the settings of the prior: two numbers need no more.
-N_CHOOSING = 200
 
 
 def has_many(classes: Classes) -> bool:

@@ -120,7 +120,6 @@ class Rules(NamedTuple):
     inference: str = "variational"
     max_iter: int = 100
     tol: float = 1e-4
-    n_choosing: int | None = None  # pairs that choose the settings; None is all
 
 
 def fit(frames: Frames, told: Told, rules: Rules, start: Fit | None = None) -> Fit:
@@ -219,11 +218,8 @@ def _weigh(
 
     The settings found for the best one are where the search for the others begins.
     """
-    few = rules.n_choosing
     if any(_is_costly(labelled, prior) for prior in frames.priors.values()):
-        few = N_FIRST
-    if few is not None and few < len(labelled.targets):
-        return _weigh_by_few(labelled, frames, rules, few)
+        return _weigh_by_few(labelled, frames, rules)
     climbs = {
         name: Climb(labelled, prior, frames.settings, rules)
         for name, prior in frames.priors.items()
@@ -243,13 +239,13 @@ def _weigh(
 
 
 def _weigh_by_few(
-    labelled: LabelledPairs, frames: Frames, rules: Rules, n_choosing: int
+    labelled: LabelledPairs, frames: Frames, rules: Rules
 ) -> dict[str, MemberFit]:
     """Fit all pairs by the one prior that a part of them speaks for.
 
     What few of so many pairs say against a member, all of them say louder.
     """
-    chosen = np.linspace(0, len(labelled.targets) - 1, n_choosing).astype(np.intp)
+    chosen = np.linspace(0, len(labelled.targets) - 1, N_FIRST).astype(np.intp)
     priors = {name: _without_noise(prior) for name, prior in frames.priors.items()}
     first = replace(frames, priors=priors)
     fit = _assemble(_weigh(labelled.at(chosen), first, rules), first.log_shares)
