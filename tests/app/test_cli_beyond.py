@@ -28,7 +28,7 @@ def files(tmp_path, rng):
 
 def run(tmp_path, capsys, *options):
     names = [str(tmp_path / name) for name in ("a.metric", "items.npy", "out")]
-    with pytest.raises(SystemExit) as stopped:
+    with pytest.raises(SystemExit, match=r"^[012]$") as stopped:
         main(["probabilities", *names, *map(str, options), "--json"])
     return stopped.value.code, json.loads(capsys.readouterr().out)
 
