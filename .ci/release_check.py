@@ -20,9 +20,13 @@ ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 # What an extra is for, tried once; extras that are not named are imported only.
 TRY = {
-    "app": (
+    "app": (  # ends with a SystemExit of 0; the embedding is the default
+        "import os, numpy as np; from PIL import Image; os.mkdir('photos');"
+        "draw = np.random.RandomState(0).randint;"
+        "[Image.fromarray(draw(256, size=(64, 64, 3)).astype('uint8'))"
+        ".save(f'photos/{k}.png') for k in range(3)];"
         "from likewise.__main__ import main;"
-        "main(['new', 'digits.likewise', '--digits', '--seed', '1'])"
+        "main(['new', 'photos.likewise', '--images', 'photos', '--seed', '1'])"
     ),
     "embed": "from likewise.features.texts import text_vectors as v; print(v(['a b']))",
     "images": "from likewise.features import paper; print(paper.picture_features)",
@@ -32,6 +36,12 @@ TRY = {
         "m.save('m.metric'); print(likewise.load('m.metric'))"
     ),
     "ann": "import usearch, faiss; print(faiss.__version__)",
+    "dask": (
+        "import numpy as np, dask.array as da; from likewise import scale;"
+        "print(scale.__name__, da.from_array(np.eye(4)).sum().compute())"
+    ),
+    "excel": "import openpyxl; print(openpyxl.__version__)",
+    "heic": "import pillow_heif; print(pillow_heif.__version__)",
     "parquet": "import pyarrow.parquet as p; print(p.__name__)",
     "bench": "from likewise.__main__ import main; main(['demo', '--help'])",
     "docs": "import mkdocs, mkdocstrings; print(mkdocs.__version__)",

@@ -1,8 +1,8 @@
 """What does a saved metric weigh, and what of it weighs what?
 
 A learner of defaults on digits, 64 numbers each; on the same digits with noise, whose
-numbers have all their digits; and on 10,000 items of 10 numbers. Bytes of the arrays
-as they are, and in the file.
+numbers have all their digits; on 10,000 items of 10 numbers; and `fit(X, y)` on digits.
+Bytes of the arrays as they are, and in the file.
 
 Usage: python benchmarks/modelfile.py
 """
@@ -16,7 +16,7 @@ import numpy as np
 from safetensors.numpy import load_file
 from sklearn.datasets import load_digits, make_blobs
 
-from likewise import ActiveMetric
+from likewise import ActiveMetric, BayesianMetric
 
 N_ANSWERS = 100
 PARTS = {
@@ -44,13 +44,14 @@ def main():
     X, y = load_digits(return_X_y=True)
     noisy = X + np.random.RandomState(0).standard_normal(X.shape)
     blobs, blob = make_blobs(10_000, 10, centers=30, cluster_std=3.0, random_state=0)
-    for words, items, classes in (
-        ("300 digits", X[:300], y),
-        ("1,797 digits", X, y),
-        ("300 noisy digits", noisy[:300], y),
-        ("10,000 items of 10 numbers", blobs, blob),
+    for words, metric in (
+        ("300 digits, 100 answers", learned(X[:300], y)),
+        ("1,797 digits, 100 answers", learned(X, y)),
+        ("300 noisy digits, 100 answers", learned(noisy[:300], y)),
+        ("10,000 items of 10 numbers, 100 answers", learned(blobs, blob)),
+        ("200 labelled digits", BayesianMetric(random_state=0).fit(X[:200], y[:200])),
+        ("1,797 labelled digits", BayesianMetric(random_state=0).fit(X, y)),
     ):
-        metric = learned(items, classes)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "it.metric")
             metric.save(path)
@@ -65,7 +66,7 @@ def main():
             if not name.endswith(".reflectors") and name != "raw_gaps":
                 before[part(name)] += 8 * int(np.prod(shape))
         print(
-            f"{words}, {N_ANSWERS} answers, {len(metric.members_)} members: "
+            f"{words}, {len(metric.members_)} members: "
             f"{len(data) / 1000:.0f} kB of {sum(before.values()) / 1000:.0f}"
         )
         for name in sorted(after, key=after.get, reverse=True):

@@ -6,7 +6,11 @@ teach, which has its prior in common with the one that is judged, and that of li
 discriminants of all classes, which has not. Where a known metric makes the answers, it
 is the truth. P(same) is compared with the classes, or with what made the answers.
 
+With "metrics": is it the draws that are no metrics? Matrices are drawn instead, as they
+come and with their negative eigenvalues set to zero, on further data sets too.
+
 Usage: LIKEWISE_DATA=folder python benchmarks/neighbours.py [picture.png]
+       LIKEWISE_DATA=folder python benchmarks/neighbours.py metrics
        python benchmarks/neighbours.py recall
 """
 
@@ -19,16 +23,19 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.special import expit
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_blobs
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.preprocessing import scale
 
 from likewise import ActiveMetric, BayesianMetric, Neighbours
 from likewise.experiments.datasets import draw_items, prepare_source, read_source
+from likewise.model import matrix
 from likewise.pairs import draw_pairs
 
 N_REPEATS, N_ITEMS, K, N_QUERIES, N_REFERENCE, N_BINS = 3, 500, 10, 60, 600, 5
 N_ANSWERS = (20, 60)
 N_LARGE, NOISE = 100_000, 2.0
+N_MATRICES = 60
 # Of the known metric: numbers an item, mean squared distance, share that is "same".
 N_NUMBERS, TYPICAL, SHARE_SAME = 12, 10.0, 0.1
 COLOURS, STYLES = ("#0b6e4f", "#c8553d"), ("-", ":")
@@ -174,6 +181,62 @@ def confidence():
         figure.savefig(sys.argv[1], dpi=110)
 
 
+def further_sources():
+    """The same of data sets that nothing here was chosen on."""
+    yield from sources()
+    for name, load in (("wine", load_wine), ("tumours", load_breast_cancer)):
+        X, y = load(return_X_y=True)
+        yield name, partial(by_class, scale(X), y), True
+    X, y = make_blobs(800, 200, centers=20, cluster_std=4.0, random_state=0)
+    yield "blobs of 200 numbers", partial(by_class, X, y), True
+
+
+def metrics():
+    """Confidence by distances drawn, by matrices drawn, and by their positive part."""
+    for name, make, is_transitive in further_sources():
+        for n_answers in N_ANSWERS:
+            rows = []
+            for seed in range(N_REPEATS):
+                X, answer, _, places = make(seed)
+                queries = np.random.RandomState(seed).permutation(len(X))[:N_QUERIES]
+                learner = ActiveMetric(X, random_state=seed, equivalence=is_transitive)
+                while len(learner.history()) < n_answers:
+                    pairs = learner.ask(10)
+                    learner.tell(pairs, answer(pairs))
+                found = learner.neighbours().query(queries, K)
+                hits = [
+                    [np.isin(*pair) for pair in zip(found.rows, true, strict=True)]
+                    for true in (nearest(each, queries) for each in places.values())
+                ]
+                drawn = by_matrices(learner.metric_, X, queries, found.rows)
+                said = [found.confidence.mean(), *drawn]
+                rows.append([*said, *(np.mean(each) for each in hits)])
+            words = ["said", "matrices", "positive part", "negative share", *places]
+            figures = zip(words, np.mean(rows, axis=0), strict=True)
+            told = ", ".join(f"{word} {value:.3f}" for word, value in figures)
+            print(f"{name}, {n_answers} answers: {told}", flush=True)
+
+
+def by_matrices(metric, X, queries, found):
+    """Mean confidence of what was found, and how negative the matrices are."""
+    Z = metric.basis_.project(X)
+    draws = metric.posterior_.sample(N_MATRICES, np.random.RandomState(0))
+    hits, negative = np.zeros(2), 0.0
+    for entries in draws[:, 1:]:
+        values, vectors = np.linalg.eigh(
+            matrix.symmetric_matrix(entries[None], Z.shape[1])[0]
+        )
+        negative -= values[values < 0].sum() / values[values > 0].sum() / len(draws)
+        for kind, kept in enumerate((values, np.maximum(values, 0))):
+            mapped = Z @ (vectors * kept) @ vectors.T
+            squared = (mapped * Z).sum(axis=1) - 2 * mapped[queries] @ Z.T
+            squared[np.arange(len(queries)), queries] = np.inf
+            top = np.argpartition(squared, K - 1, axis=1)[:, :K]
+            pairs = zip(found, top, strict=True)
+            hits[kind] += np.mean([np.isin(*pair) for pair in pairs]) / len(draws)
+    return *hits, negative
+
+
 def recall():
     """Digits, each copied with noise, until there are more than 50,000."""
     X, y = load_digits(return_X_y=True)
@@ -198,4 +261,4 @@ def recall():
 
 
 if __name__ == "__main__":
-    recall() if sys.argv[1:] == ["recall"] else confidence()
+    {"recall": recall, "metrics": metrics}.get(" ".join(sys.argv[1:]), confidence)()

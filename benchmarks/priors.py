@@ -19,7 +19,8 @@ from scipy.special import logsumexp
 from sklearn.neighbors import NearestNeighbors
 
 from likewise import BayesianMetric
-from likewise.model.fitting import Climb, Rules, Told, label_pairs
+from likewise.model.climbing import Climb, Rules
+from likewise.model.fitting import Told, label_pairs
 from likewise.model.priors import DELTA, ITEM_NOISE, SCALE
 from likewise.pairs import all_pairs, draw_pairs
 

@@ -85,13 +85,13 @@ def fit(n_pairs, n_numbers):
 def loss(n_pairs, n_numbers):
     """What a free matrix of limited rank says of other pairs, and the exact one."""
     from likewise import BayesianMetric
-    from likewise.model import fitting
+    from likewise.model import climbing
 
     X, y = items(N_ITEMS, n_numbers, apart=0.3)  # hard to tell
     pairs, labels = told(y, n_pairs)
     others, truth = told(y, 20_000, seed=2)
     limited = BayesianMetric(random_state=0).fit_pairs(X, pairs, labels)
-    fitting.MAX_SIDE = 10**9
+    climbing.MAX_SIDE = 10**9
     exact = BayesianMetric(random_state=0).fit_pairs(X, pairs, labels)
     one, other = (each.pair_probability(X, others) for each in (limited, exact))
     return {

@@ -823,3 +823,44 @@ def test_audits_test_few_answers_at_a_time(rng):
     known = set(map(tuple, implied.tolist()))
     audits = [pair for pair in asked.tolist() if tuple(pair) in known]
     assert [abs(i - j) for i, j in audits] == [2]
+
+
+def test_a_person_is_not_asked_about_their_own_correction():
+    """Told anew it is settled; the same change on being asked again is not."""
+    X = np.r_[np.zeros((4, 1)), np.ones((4, 1))] + np.linspace(0, 0.1, 8)[:, None]
+    learner = ActiveMetric(X, acquisition="groups", random_state=0)
+    learner.tell([[0, 1], [1, 2], [4, 5], [2, 4]], [1, 1, 1, 1])
+    learner.groups()
+    learner.tell([[2, 4]], [-1])
+
+    corrected = learner._given()
+    asked_again = ActiveMetric.replay(
+        X,
+        [
+            *learner.history()[:-1],
+            {"pair": [2, 4], "label": -1, "tell": 1, "annotator": None, "said": 0.5},
+        ],
+        acquisition="groups",
+        random_state=0,
+    )
+
+    assert learner.history()[-1]["said"] is None
+    assert corrected.caught == 0.0
+    assert [2, 4] not in learner.ask(5).tolist()
+    assert asked_again._given().caught > 0.05
+    assert [2, 4] in asked_again.ask(5).tolist()
+
+
+def test_an_answer_that_was_asked_for_again_keeps_what_was_predicted():
+    """A repeat is a question like another: only what nobody asked is a correction."""
+    rng = np.random.RandomState(0)
+    X = np.r_[rng.standard_normal((15, 2)), rng.standard_normal((15, 2)) + 4]
+    learner = ActiveMetric(X, acquisition="groups", random_state=0)
+    n_repeats = 0
+    for _ in range(12):
+        asked, known = learner.ask(5), learner._log.standing()
+        n_repeats += sum(tuple(pair) in known for pair in asked.tolist())
+        learner.tell(asked, rng.choice([-1, 1], len(asked)))
+
+    assert n_repeats > 5
+    assert all(answer["said"] is not None for answer in learner.history())

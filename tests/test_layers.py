@@ -19,6 +19,7 @@ MODEL = FORMULAS | {
     "model.posterior",
     "model.parts",
     "model.solvers",
+    "model.climbing",
     "model.fitting",
     "model.checkpoints",
     "model.belief",
@@ -29,6 +30,7 @@ MODEL = FORMULAS | {
 CONTRACT = {"model.belief", "model.equations"}
 ASKING = {
     "asking.answers",
+    "asking.chains",
     "asking.checks",
     "asking.choosing",
     "asking.closure",
@@ -60,15 +62,19 @@ MAY_IMPORT = {
     "model.parts": set(),
     "model.solvers": FORMULAS
     | {"model.priors", "model.posterior", "model.parts", "errors"},
+    "model.climbing": FORMULAS
+    | {"model.parts", "model.posterior", "model.priors", "model.solvers"},
     "model.fitting": (MODEL - {"model.drawing"}) | {"errors", "threads"},
-    "model.checkpoints": {"model.fitting", "model.priors"},
-    "model.drawing": {"model.classes", "model.priors", "model.fitting", "pairs"},
+    "model.checkpoints": {"model.climbing", "model.fitting", "model.priors"},
+    "model.drawing": {"model.classes", "model.priors", "model.climbing", "pairs"}
+    | {"model.fitting"},
     "model.calibration": {"errors", "pairs", "model.matrix"},
+    "asking.chains": set(),
     "asking.checks": set(),
     "asking.components": set(),
-    "asking.closure": GROUND | {"asking.components"},
+    "asking.closure": GROUND | {"asking.chains", "asking.components"},
     "asking.trials": set(),
-    "asking.answers": GROUND | {"asking.closure", "asking.trials"},
+    "asking.answers": GROUND | {"asking.chains", "asking.closure", "asking.trials"},
     # Never fitting: an acquisition does not learn.
     "asking.acquisition": CONTRACT | {"errors"},
     "asking.candidates": CONTRACT | {"model.basis", "errors", "threads"},
@@ -77,7 +83,8 @@ MAY_IMPORT = {
     | {"model.matrix", "asking.acquisition", "asking.candidates", "asking.doubt"}
     | GROUND,
     "asking.choosing": GROUND
-    | {"asking.answers", "asking.candidates", "asking.checks", "asking.closure"}
+    | {"asking.answers", "asking.candidates", "asking.chains", "asking.checks"}
+    | {"asking.closure"}
     | {"asking.search"},
     "asking.records": {"model.calibration"},
     "asking.verdicts": CONTRACT
@@ -96,7 +103,7 @@ MAY_IMPORT = {
     },
     # A search asks a belief; it never learns.
     "using": GROUND
-    | {"asking.candidates", "asking.closure", "asking.verdicts"}
+    | {"asking.candidates", "asking.closure", "asking.trials", "asking.verdicts"}
     | {"model.basis", "model.belief", "model.posterior", "model.priors"},
     # Judging stands on the estimators; the rest of using below them.
     "using.splits": GROUND | {"estimators"},

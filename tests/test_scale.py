@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from likewise import BayesianMetric, InputError, blocks, scale
 from likewise.asking import acquisition as acquisitions
-from likewise.model import fitting
+from likewise.model import climbing
 from likewise.pairs import all_pairs, draw_pairs
 
 MODELS = {
@@ -76,10 +76,10 @@ def test_a_fit_of_partitions_is_the_fit_in_memory(
 ):
     """Sums over partitions of pairs, with two workers: whatever the model."""
     monkeypatch.setattr(scale, "PARTITION", 700)
-    monkeypatch.setattr(fitting, "MAX_PLACED", 500)
+    monkeypatch.setattr(climbing, "MAX_PLACED", 500)
     if name == "limited":  # the free matrix is held to fewer directions
-        monkeypatch.setattr(fitting, "MAX_SIDE", 5)
-        monkeypatch.setattr(fitting, "N_FREE", 2)
+        monkeypatch.setattr(climbing, "MAX_SIDE", 5)
+        monkeypatch.setattr(climbing, "N_FREE", 2)
     X, y = items
     pairs = all_pairs(240)[rng.permutation(28_680)[:2000]]
     labels = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)

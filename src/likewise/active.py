@@ -31,9 +31,9 @@ from likewise.asking.verdicts import (
 from likewise.errors import InputError
 from likewise.estimators import BayesianMetric
 from likewise.model.checkpoints import Checkpoints, checkpoint
-from likewise.model.fitting import Fit, Told
+from likewise.model.fitting import Fit
 from likewise.model.priors import Frames
-from likewise.pairs import check_pairs, pair_number
+from likewise.pairs import check_pairs
 from likewise.using.groups import (
     Groups,
     GroupVerdict,
@@ -130,6 +130,7 @@ class ActiveMetric:
         self._reserves: dict[int, Reserve] = {}  # by the first so many answers
         self._groups: Groups | None = None  # by the answers so far
         self._untaught: Untaught | None = None
+        self._asked: set[int] = set()  # numbers of the pairs asked, not yet answered
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -184,27 +185,29 @@ class ActiveMetric:
         exclude : array of int, shape (n, 2), optional
             Pairs not to ask now, for instance because someone else is looking at them.
         """
-        n_pairs = _check_count(n_pairs)
+        excluded = check_pairs([] if exclude is None else exclude, self._n_items)
+        asked = self._questions(_check_count(n_pairs), self._open.numbers(excluded))
+        self._asked |= set(self._open.numbers(asked).tolist())
+        return asked
+
+    def _questions(self, n_pairs: int, excluded: NDArray[np.int64]) -> Pairs:
         rng = self._rng()
-        excluded = self._numbers(
-            check_pairs([] if exclude is None else exclude, self._n_items)
-        )
         open_pairs = self._open
         again = open_pairs.disputed(lambda pairs: self._pool().probability_same(pairs))
-        again = again[~np.isin(self._numbers(again), excluded)][:n_pairs]
+        again = again[~np.isin(self._open.numbers(again), excluded)][:n_pairs]
         if self._sorts:
             sorting = self._sorting_questions(n_pairs - len(again), excluded, again)
             again = np.concatenate([again, sorting])
             if self._candidates is None or len(again) == n_pairs:
                 return again
-        excluded = np.r_[excluded, self._numbers(again)]
+        excluded = np.r_[excluded, self._open.numbers(again)]
         audits = open_pairs.audits(n_pairs, excluded, rng)[: n_pairs - len(again)]
         again = np.concatenate([again, audits])
-        excluded = np.r_[excluded, self._numbers(audits)]
+        excluded = np.r_[excluded, self._open.numbers(audits)]
         forest = Forest(self._log.closure)
         n_checks = min(open_pairs.n_checks(n_pairs), n_pairs - len(again))
         checks = open_pairs.checks(n_checks, excluded, forest, rng)
-        excluded = np.r_[excluded, self._numbers(checks)]
+        excluded = np.r_[excluded, self._open.numbers(checks)]
         n_best = n_pairs - len(again) - len(checks)
         ranked = self._best(n_best, excluded, rng)
         best = open_pairs.best(ranked, n_best, forest, rng)
@@ -232,12 +235,14 @@ class ActiveMetric:
             Who answered.
         said : sequence of float or None, optional
             What was predicted of the pairs when they were asked, as `history` gives it.
-            If not given, what the belief now says, provided that it was asked.
+            If not given, what the belief now says, provided that it was asked. An
+            answer told anew without having been asked for again is a correction.
         """
         pairs = check_pairs(pairs, self._n_items)
         answers = check_answers(labels, len(pairs))
         said = self._predicted(pairs) if said is None else said
         self._log.tell(pairs, answers, annotator, said)
+        self._asked -= set(self._open.numbers(pairs).tolist())
         self._ranked, self._groups = {}, None
 
     @_one_at_a_time
@@ -291,8 +296,11 @@ class ActiveMetric:
 
     @_one_at_a_time
     def flip_rates(self) -> dict[str | None, float]:
-        """The estimated share of each annotator's answers that are wrong."""
-        return self._log.flip_rates()
+        """The estimated share of each annotator's answers that are wrong.
+
+        By answers that disagree, and by what all others make of each.
+        """
+        return self._log.flip_rates(self._fit().by_others)
 
     @_one_at_a_time
     def record(self) -> Record:
@@ -316,7 +324,9 @@ class ActiveMetric:
         """Explain, in words and numbers, what is thought of a pair."""
         pair = check_pairs(np.asarray(pair)[None], self._n_items)
         ranked = self._rank(Wanted(1, n_scored=search.SHORTLIST), self._rng())
-        others = ranked.scores[self._numbers(ranked.pairs) != self._numbers(pair)]
+        others = ranked.scores[
+            self._open.numbers(ranked.pairs) != self._open.numbers(pair)
+        ]
         score = self._pool().map(self._acquisition, pair)[0]
         # What is better by less than a search tells apart is as good.
         rank = 1 + int(np.sum(others > score + search.TOLERANCE))
@@ -398,7 +408,7 @@ class ActiveMetric:
             twin = copy.copy(self)
             twin._log = self._log.copy()
             twin._fits = self._fits.copy()
-            twin._ranked = dict(self._ranked)
+            twin._ranked, twin._asked = dict(self._ranked), set(self._asked)
         twin._lock = threading.RLock()
         return twin
 
@@ -412,9 +422,6 @@ class ActiveMetric:
         """A source of chance that depends on the seed and the answers told."""
         return np.random.RandomState([self._seed, self._log.n_tells])
 
-    def _numbers(self, pairs: Pairs) -> NDArray[np.int64]:
-        return pair_number(pairs, self._n_items)
-
     @property
     def _open(self) -> Candidates:
         """The pairs that may be asked, by the answers so far."""
@@ -425,7 +432,7 @@ class ActiveMetric:
     @_one_at_a_time
     def _fit(self) -> Fit:
         """The fit of the answers so far."""
-        return self._fits.fit(self._log, self._rng())
+        return self._fits.fit(self._log)
 
     def _pool(self) -> Pool:
         return self._seen_by(self._fit())
@@ -441,10 +448,16 @@ class ActiveMetric:
         return replace(pool, belief=belief)
 
     def _predicted(self, pairs: Pairs) -> Sequence[float | None]:
-        """P(same) by the belief that asked; nothing is fitted only to predict."""
+        """P(same) by the belief that asked; nothing is fitted only to predict.
+
+        None of what was answered before and is not asked again.
+        """
         if len(self._log) not in self._fits:
             return [None] * len(pairs)
-        return list(self._pool().probability_same(pairs).tolist())
+        p_same = self._pool().probability_same(pairs).tolist()
+        is_asked = np.isin(self._open.numbers(pairs), list(self._asked))
+        is_new = is_asked | ~self._log.closure.is_answered(pairs)
+        return [p if new else None for p, new in zip(p_same, is_new, strict=True)]
 
     @property
     def _sorts(self) -> bool:
@@ -457,20 +470,15 @@ class ActiveMetric:
         """What sorts the items fastest; with `candidates`, among these."""
         if n_pairs == 0:
             return np.empty((0, 2), dtype=np.intp)
-        taken = np.r_[excluded, self._numbers(again)]
+        taken = np.r_[excluded, self._open.numbers(again)]
         is_open = self._open.is_open(taken)
 
         def may_ask(pairs: Pairs) -> Mask:
             return np.asarray(is_open(pairs) & self._open.is_candidate(pairs))
 
         groups, given = self._sorted(), self._given()
-        flipped = max(self._log.flip_rates().values(), default=0.0)
-        caught = given.caught(flipped)
-        if caught == 0 and self._open.n_open() == 0:
-            return np.empty((0, 2), dtype=np.intp)  # all is known, and nobody errs
-        doubted, worth = doubted_answers(groups, given, flipped)
-        resting = self._numbers(self._log.resting())
-        is_free = ~np.isin(self._numbers(doubted), np.r_[taken, resting])
+        doubted, worth = doubted_answers(groups, given)
+        is_free = ~np.isin(self._open.numbers(doubted), taken)
         if self._candidates is not None:  # then other questions are left
             is_free &= worth >= groups.gains.max(initial=0.0)
         return choose_questions(
@@ -479,25 +487,31 @@ class ActiveMetric:
             self._log.closure,
             may_ask,
             (doubted[is_free], worth[is_free]),
-            caught,
+            given.caught,
         )
 
     def _given(self) -> Given:
         """The answers, judged by what was believed before any of them."""
-        if self._untaught is None:
-            nothing = self._log.first(0).evidence(self._rng())
-            belief = self._fits.learn(Told(*nothing)).belief
-            self._untaught = Untaught(belief, self._frames.coordinates)
         pairs, labels = self._log.answered()
-        misfits = self._untaught.misfits(pairs, labels.astype(int))
-        said = self._log.said()
+        if self._untaught is None and len(pairs):
+            belief = self._fits.fit_at(0, self._log).belief
+            self._untaught = Untaught(belief, self._frames.coordinates)
+        misfits = np.empty(0)
+        if self._untaught is not None:
+            misfits = self._untaught.misfits(pairs, labels.astype(int))
+        said, left = self._log.said(), self._log.corrected()
+        left |= {(i, j) for i, j in self._log.resting().tolist()}
+        answered = [(i, j) for i, j in pairs.tolist()]
         return Given(
             pairs,
             labels,
             misfits,
-            np.array([len(said[i, j]) for i, j in pairs.tolist()], np.intp),
-            np.array([len(set(said[i, j][-2:])) > 1 for i, j in pairs.tolist()], bool),
+            np.array([len(said[pair]) for pair in answered], np.intp),
+            np.array([len(set(said[pair][:2])) > 1 for pair in answered], bool),
+            np.array([pair in left for pair in answered], bool),
             self._log.closure.components(),
+            max(self.flip_rates().values(), default=0.0),
+            self._open.n_open(),
         )
 
     def _best(
@@ -514,7 +528,7 @@ class ActiveMetric:
         return ranked
 
     def _left(self, ranked: Ranked, excluded: NDArray[np.int64]) -> Ranked:
-        kept = ~np.isin(self._numbers(ranked.pairs), excluded)
+        kept = ~np.isin(self._open.numbers(ranked.pairs), excluded)
         return ranked._replace(pairs=ranked.pairs[kept], scores=ranked.scores[kept])
 
     def _rank(

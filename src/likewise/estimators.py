@@ -30,7 +30,8 @@ from likewise.inputs import (
 from likewise.model import drawing, fitting, matrix, priors
 from likewise.model.basis import Basis, check_basis
 from likewise.model.calibration import Calibration
-from likewise.model.fitting import Fit, Rules, Told
+from likewise.model.climbing import Rules
+from likewise.model.fitting import Fit, Told
 from likewise.model.priors import PRIORS, Choices, Frames
 from likewise.pairs import (
     check_agreement,
@@ -80,7 +81,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         the lower bound, relative, at which to stop.
     random_state : int, RandomState or None
         Draws pairs and items where there are too many: pairs in `fit` above 1,500,
-        items that shape the prior above 2,000 (see `n_seen_`).
+        items that shape the prior above 10,000 (see `n_seen_`).
 
     Attributes
     ----------

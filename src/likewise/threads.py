@@ -1,17 +1,46 @@
-"""How many threads the libraries beneath may use.
+"""How many threads the libraries beneath may use, and what may run side by side.
 
 On small matrices a second thread gains nothing, and on a busy machine threads that
-wait for each other cost ten times the work itself.
+wait for each other cost ten times the work itself. Work that shares nothing waits for
+nobody.
 """
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from typing import TypeVar
 
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 # Rows of the largest matrix from which on all threads help.
 ENOUGH_ROWS = 2_000
+# Rows from which on two such works side by side gain more than they wait for Python.
+WORTH_A_THREAD = 300
+
+
+def side_by_side(
+    work: Callable[[Item], Result], items: Iterable[Item], n_rows: int
+) -> list[Result]:
+    """What `work` gives for each item, whose matrices have so many rows.
+
+    In as many threads as there are processors; in one, where matrices are tiny, or so
+    large that a product alone uses all processors. In one too for whoever computes in
+    a thread of its own already: others compute beside it, or wait for Python.
+    """
+    items = list(items)
+    n_threads = min(len(items), cpu_count())
+    is_beside = threading.current_thread() is not threading.main_thread()
+    is_worth_it = WORTH_A_THREAD <= n_rows < ENOUGH_ROWS
+    if n_threads < 2 or is_beside or not is_worth_it:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(work, items))
 
 
 @contextmanager

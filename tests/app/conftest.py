@@ -52,6 +52,15 @@ def make_project(path, seed=1, names=None, acquisition=PURPOSES["groups"]):
     return path
 
 
+def make_tiny(path):
+    """A project of three items."""
+    with Writer(path) as writer:
+        for name in "abc":
+            writer.add(name)
+        writer.finish(np.eye(3), {"kind": "text", "seed": 1, "acquisition": "groups"})
+    return path
+
+
 @pytest.fixture
 def path(tmp_path):
     """The file of a small project."""

@@ -14,6 +14,7 @@ from PIL import Image
 
 from likewise.__main__ import COMMANDS, group, main
 from likewise.app.store import Store
+from likewise.app.web.launching import LeadingPage
 from tests.app.test_items import tone
 
 APP = [name for name, (module, _, _) in COMMANDS.items() if "likewise.app" in module]
@@ -259,6 +260,19 @@ def test_one_column_can_hold_the_vectors(tmp_path):
     )
 
 
+def test_a_column_of_single_numbers_is_no_column_of_vectors(tmp_path):
+    """Of length 1 they would all be alike, or opposite."""
+    (tmp_path / "t.csv").write_text("size,weight\n1,2\n5,3\n7,1\n")
+
+    result = run(
+        *("new", tmp_path / "t", "--table", tmp_path / "t.csv"),
+        *("--features", "column:size"),
+    )
+
+    assert "must give at least two numbers an item" in str(result.exception)
+    assert not (tmp_path / "t").exists()
+
+
 def test_one_column_can_hold_the_text(tmp_path):
     """Words in its cells are compared as texts."""
     lines = [f"{k},this is text number {k}" for k in range(5)]
@@ -327,10 +341,12 @@ def test_an_annotator_is_named_once_for_all(path):
     for name in ("", "   ", "\n"):
         refused = run("ask", path, "--annotator", name)
         assert "must have 1 to 60 printable characters" in str(refused.exception)
-    doubled = run("label", path, "--annotator", "a b", "--annotator", "a  b")
-    assert "'--annotator' must name each once. Got 'a b' twice." in str(
-        doubled.exception
-    )
+    for other in ("a  b", "A b", "a ｂ"):
+        doubled = run("label", path, "--annotator", "a b", "--annotator", other)
+        twice = " ".join(other.split())
+        assert f"'--annotator' must name each once. Got {twice!r} twice." in str(
+            doubled.exception
+        )
 
 
 def test_without_a_source_the_sources_are_listed(tmp_path):
@@ -380,6 +396,16 @@ def test_asked_to_end_it_leaves_no_half_file(tmp_path):
     assert names <= {"pictures", "x.likewise.vectors"}
 
 
+def test_where_no_page_can_be_written_the_address_is_enough(tmp_path, capsys):
+    """No traceback: the address has been printed."""
+    with LeadingPage(tmp_path / "none" / "x.likewise") as leading:
+        leading.open("http://127.0.0.1:1/")
+
+    said = capsys.readouterr().err
+    assert "The browser was not opened" in said
+    assert "No such file or directory). Open the address above." in said
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="xdg-open is of Linux.")
 def test_the_token_stands_in_no_command_line(path, tmp_path):
     """The browser is started with a page that only its owner can read."""
@@ -408,6 +434,9 @@ def test_the_token_stands_in_no_command_line(path, tmp_path):
         assert token not in heard.read_text()
         assert address in page.read_text()
         assert page.stat().st_mode & 0o077 == 0
+        refused = run("label", path)
+        assert "Another likewise serves" in str(refused.exception)
+        assert page.exists()  # it is the other's
     finally:
         server.terminate()
         server.communicate(timeout=300)

@@ -99,6 +99,18 @@ def test_two_groups_are_said_to_be_the_same_and_this_is_undone(project):
     assert (grouping.found().labels == before.labels).all()
 
 
+def test_answers_that_contradict_others_are_counted(project):
+    """One of three that cannot all be true is left out; none before."""
+    grouping = Grouping(project)
+    a, b, c = grouping.found().groups[0].typical[:3]
+    before = grouping.found().n_disbelieved
+
+    project.tell([(a, b, 1), (b, c, 1), (a, c, -1)], "ada")
+
+    assert before == 0
+    assert grouping.found().n_disbelieved == 1
+
+
 def test_an_item_that_belongs_elsewhere_goes_there(project):
     """Told against the representatives of both, it changes its group."""
     grouping = Grouping(project)

@@ -77,6 +77,22 @@ def test_a_live_insight_draws_the_curve_by_itself(path):
     project.close()
 
 
+def test_the_curve_waits_for_what_else_nobody_waits_for(path):
+    """Two such computations at once would keep people from their questions."""
+    project = Project(Store.open(path))
+    with project.background:
+        insight = Insight(project, is_live=True)
+        run(project, 1)
+        time.sleep(1.0)  # more than it takes here
+        meanwhile = insight.curve()
+    while not insight.curve():
+        time.sleep(0.02)
+
+    assert meanwhile == []
+    insight.close()
+    project.close()
+
+
 def test_the_map_keeps_distances_and_hardly_turns():
     """PCA of points in a plane is the plane; scaled so that most lie in a square."""
     rng = np.random.RandomState(0)

@@ -2,8 +2,6 @@
 
 import io
 import os
-import subprocess
-import sys
 import time
 from functools import partial
 
@@ -21,6 +19,7 @@ from likewise.features import sounds
 from likewise.features.choosing import of_paper
 from likewise.features.embedding import Embedding, as_embedding
 from likewise.features.pictures import square_pixels
+from tests import memory
 from tests.features.test_reading import bomb, largest
 from tests.features.test_sounds import tone
 
@@ -369,16 +368,9 @@ def test_an_item_of_the_largest_picture_takes_no_gigabyte(tmp_path, form):
         "from likewise.features.choosing import find_embedding\n"
         "prepare = find_embedding('builtin', 'picture', is_download=False).prepare\n"
         "print(len(read_picture(Path(sys.argv[1]), prepare).media))\n"
-        "told = Path('/proc/self/status').read_text().split()\n"
-        "print(told[told.index('VmHWM:') + 1])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "largest")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    n_media, kilobytes = map(int, done.stdout.split())
+
+    n_media, kilobytes = memory.run(program, tmp_path / "largest")
 
     assert n_media == 2
     assert kilobytes < 2**20

@@ -11,7 +11,7 @@ from likewise.app import learners
 from likewise.app.inputs import LABELS
 from likewise.app.project import Project
 from likewise.app.store import Store
-from tests.app.conftest import CLASSES, make_project, word_for
+from tests.app.conftest import CLASSES, make_project, make_tiny, word_for
 
 
 def say(project, annotator="ada", word=None):
@@ -72,6 +72,31 @@ def test_computing_ahead_asks_the_same_questions(tmp_path):
     assert ahead == plain
 
 
+def test_a_pair_just_answered_does_not_come_back_at_once(tmp_path):
+    """Slips are asked about again, but not before ten other answers."""
+    turned = {"same": "different", "different": "same"}
+    with Project.open(make_project(tmp_path / "a", seed=2)) as project:
+        pairs = []
+        for k in range(45):
+            question = project.question("ada")
+            word = word_for(*(project.names[number] for number in question.pair))
+            said = turned[word] if k % 7 == 3 else word
+            pairs.append(project.answer(question.id, LABELS[said], "ada").pair)
+
+    again = [k for k in range(45) if pairs[k] in pairs[:k]]
+    assert len(again) > 0
+    assert all(pairs[k] not in pairs[max(0, k - 10) : k] for k in again)
+
+
+def test_where_nothing_else_is_left_a_pair_comes_back_at_once(tmp_path):
+    """Three answers that cannot all be true are asked about again, not called known."""
+    labels = {(0, 1): 1, (1, 2): 1, (0, 2): -1}
+    with Project.open(make_tiny(tmp_path / "tiny.likewise")) as project:
+        project.tell([(*pair, label) for pair, label in labels.items()], "ada")
+
+        assert project.question("ada").pair in labels
+
+
 def test_left_and_right_are_drawn(tmp_path):
     """Over many questions the lower number stands on either side."""
     with Project.open(make_project(tmp_path / "a")) as project:
@@ -128,6 +153,8 @@ def test_a_changed_answer_counts_and_the_old_one_stays_recorded(project):
     assert current[wrong.pair] == -wrong.label
     assert current.keys() == {answer.pair for answer in answers}
     assert len(project.answers()) == 7
+    told = project.learner().history()
+    assert [answer["said"] is None for answer in told] == [False] * 6 + [True]
     project.undo("ada")
     assert {a.pair: a.label for a in project.current_answers()}[
         wrong.pair
@@ -199,15 +226,7 @@ def test_unsure_is_an_answer_of_its_own(project):
 
 def test_the_pool_runs_out_gracefully(tmp_path):
     """Once every pair is known there is no question, and undo still works."""
-    from likewise.app.writer import Writer
-
-    path = tmp_path / "tiny.likewise"
-    with Writer(path) as writer:
-        for name in "abc":
-            writer.add(name)
-        settings = {"kind": "text", "seed": 1, "acquisition": "groups"}
-        writer.finish(np.eye(3), settings)
-    with Project.open(path) as project:
+    with Project.open(make_tiny(tmp_path / "tiny.likewise")) as project:
         for _ in range(3):
             question = project.question("ada")
             project.answer(question.id, -1, "ada")

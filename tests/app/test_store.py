@@ -261,6 +261,7 @@ def test_real_file_systems_that_take_nothing(path, options, words):
 
     assert code == 1
     assert words in said
+    assert said.count("\n") == 0  # a sentence, and nothing before it
 
 
 @pytest.mark.parametrize(

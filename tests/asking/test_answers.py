@@ -33,6 +33,28 @@ def test_a_persons_own_correction_is_no_flip(rng):
     assert_array_equal(log.evidence(rng)[1], [0.0, 1.0])
 
 
+def test_an_answer_told_anew_unasked_is_a_correction():
+    """It counts as said once; asked for, or by another, it is a second answer."""
+    log = AnswerLog(10, True)
+    for pair, label, who, said in (
+        ((0, 1), 1, "a", 0.6),
+        ((2, 3), 1, "a", 0.7),
+        ((4, 5), 1, "a", 0.8),
+        ((0, 1), -1, "a", None),
+        ((2, 3), -1, "a", 0.5),
+        ((4, 5), -1, "b", None),
+    ):
+        log.tell(np.array([pair]), np.array([float(label)]), who, [said])
+
+    assert log.said() == {(0, 1): [-1], (2, 3): [1, -1], (4, 5): [1, -1]}
+    assert log.corrected() == {(0, 1)}
+    came_true = [(each.said, each.label) for each in log.predicted()]
+    assert came_true == [(0.6, -1), (0.7, 1), (0.8, 1), (0.5, -1)]
+    tell(log, [[0, 1]], [0], "a")
+    assert [each.said for each in log.predicted()] == [0.7, 0.8, 0.5]
+    assert log.said()[0, 1] == []
+
+
 def test_unsure_withdraws_ones_own_answer_only(rng):
     """What someone else said of the pair stands; without it nothing does."""
     log = heard((0, 1, 1, "a"), (1, 2, 1, "a"), (0, 2, -1, "a"), (0, 1, 0, "b"))
@@ -48,16 +70,16 @@ def test_unsure_withdraws_ones_own_answer_only(rng):
 
 
 def test_two_people_who_disagree_leave_a_pair_open(rng):
-    """P(same) is the mean of what they said, by how far each is believed."""
+    """The mean of what they said, by how far each is believed, counts hardly at all."""
     log = heard((0, 1, 1, "a"), (0, 1, -1, "b"), (2, 3, 1, "a"), equivalence=False)
 
     rates = log.flip_rates()
 
     assert_allclose(rates["a"], rates["b"], rtol=1e-6)
     assert 0.05 < rates["a"] < 0.15
-    p_same = log.evidence(rng)[1]
-    assert_allclose(p_same[0], 0.5 + (rates["b"] - rates["a"]) / 2)
-    assert_allclose(p_same[1], 1 - rates["a"])
+    _, p_same, weights, _ = log.evidence(rng)
+    assert_allclose(weights[0], abs(rates["b"] - rates["a"]), atol=1e-12)
+    assert_allclose((p_same[1], weights[1]), (1, 1 - 2 * rates["a"]))
 
 
 def test_what_doubtful_answers_imply_is_doubtful(rng):
@@ -70,7 +92,8 @@ def test_what_doubtful_answers_imply_is_doubtful(rng):
 
     assert rate > 0.01
     assert_array_equal(pairs[implied], [[0, 2]])
-    assert_allclose(p_same[implied], 0.5 + (1 - 2 * rate) ** 2 / 2)
+    assert_array_equal(p_same[implied], 1)
+    assert_allclose(weights[implied], (1 - 2 * rate) ** 2)
     assert (weights <= 1).all()
 
 
@@ -116,19 +139,19 @@ def test_evidence_is_what_was_said_and_what_follows(rng):
 
 
 def test_an_annotator_who_contradicts_is_believed_less(rng):
-    """P(same) of an answer falls with the flip rate of who gave it."""
+    """An answer counts less, the higher the flip rate of who gave it."""
     log = heard(*[(0, j, 1, "wild") for j in range(2, 9)], equivalence=False)
     for j in range(2, 9):
         tell(log, [[0, j]], [-1], "calm")
     tell(log, [[0, 1], [1, 2]], [1, 1], "calm")
     tell(log, [[1, 9]], [1], "wild")
 
-    pairs, p_same, _, implied = log.evidence(rng)
+    pairs, _, weights, implied = log.evidence(rng)
 
-    said = dict(zip(map(tuple, pairs.tolist()), p_same, strict=True))
+    counts = dict(zip(map(tuple, pairs.tolist()), weights, strict=True))
     rates = log.flip_rates()
-    assert_allclose(said[0, 1], 1 - rates["calm"])
-    assert_allclose(said[1, 9], 1 - rates["wild"])
+    assert_allclose(counts[0, 1], 1 - 2 * rates["calm"])
+    assert_allclose(counts[1, 9], 1 - 2 * rates["wild"])
     assert rates["wild"] > 0.2
     assert not implied.any()
 

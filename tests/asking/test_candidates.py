@@ -8,7 +8,8 @@ from likewise.asking import candidates as search
 from likewise.asking.candidates import Pool
 from likewise.model import fitting
 from likewise.model.basis import fit_basis
-from likewise.model.fitting import Rules, Told
+from likewise.model.climbing import Rules
+from likewise.model.fitting import Told
 from likewise.model.priors import Choices, look_at
 from likewise.pairs import all_pairs
 

@@ -3,7 +3,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 
-from likewise.asking.trials import CARELESS, COIN, SLIPS, Trial, flip_rates
+from likewise.asking.trials import (
+    CARELESS,
+    COIN,
+    SLIPS,
+    Heard,
+    Trial,
+    believed_answer,
+    flip_rates,
+)
 
 
 def tried(rng, rates, n_trials):
@@ -76,3 +84,40 @@ def test_nobody_is_suspected_for_being_looked_at_first(rng):
     rates, other = flip_rates(trials, "abc"), flip_rates(turned[::-1], "abc")
 
     assert_allclose([rates["a"], rates["c"]], [other["c"], other["b"]], atol=0.01)
+
+
+def test_answers_that_surprise_tell_of_a_coin(rng):
+    """No trial at all: two people are believed, the third answers like a coin."""
+    p_same = rng.beta(0.5, 0.5, size=180)
+    truth = rng.uniform(size=180) < p_same
+    said = np.where(np.arange(180) % 3 == 2, rng.uniform(size=180) < 0.5, truth)
+    heard = [
+        Heard("abc"[k % 3], p if same else 1 - p)
+        for k, (p, same) in enumerate(zip(p_same, said, strict=True))
+    ]
+
+    rates = flip_rates([], "abc", heard)
+
+    assert rates["c"] > 0.35
+    assert max(rates["a"], rates["b"]) < 0.1
+
+
+def test_who_is_rather_careful_never_errs(rng):
+    """Answers that come as often as they were predicted: all are believed outright."""
+    p_same = rng.beta(0.5, 0.5, size=100)
+    truth = rng.uniform(size=100) < p_same
+    heard = [
+        Heard("a", p if same else 1 - p) for p, same in zip(p_same, truth, strict=True)
+    ]
+
+    assert flip_rates([], ["a"], heard) == {"a": 0.0}
+
+
+def test_a_doubted_answer_is_believed_as_the_mixture_says():
+    """Bayes' rule, written out: the answer itself, or its opposite."""
+    told, p_same = np.array([0.9, 0.1, 1.0, 0.5]), np.array([0.02, 0.02, 0.02, 0.3])
+
+    believed = believed_answer(told, p_same)
+
+    truth = [0.9 * 0.02 / (0.9 * 0.02 + 0.1 * 0.98), 0.1 * 0.02 / 0.884, 1.0, 0.3]
+    assert_allclose(believed, truth)

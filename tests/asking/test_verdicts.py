@@ -146,6 +146,18 @@ def test_answers_that_do_not_come_true_lower_the_figures(pool, rng):
     assert "The answers of ann look random" in str(bad)
 
 
+def test_nearly_always_different_does_not_look_random(pool):
+    """Few duplicates in a table: the answers are told by how rare "same" is alone."""
+    seldom = np.full(60, 0.02)
+
+    always = verdict(pool, came_true=record(seldom, np.zeros(60, dtype=bool)))
+    nearly = verdict(pool, came_true=record(seldom, np.arange(60) < 4))
+    often = verdict(pool, came_true=record(seldom, np.arange(60) < 20))
+
+    assert always.random_annotators == nearly.random_annotators == []
+    assert often.random_annotators == ["ann"]
+
+
 def test_doubt_about_the_metric_widens_the_interval(pool):
     """Beyond what luck leaves."""
     posterior = pool.belief.members[0].posterior

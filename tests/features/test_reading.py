@@ -3,7 +3,6 @@
 import io
 import os
 import struct
-import subprocess
 import sys
 import zlib
 
@@ -15,6 +14,7 @@ from PIL import Image
 from likewise.errors import InputError
 from likewise.features import reading
 from likewise.features.reading import open_picture
+from tests import memory
 
 
 def encoded(form, size=(80, 60), mode="RGB", **options):
@@ -232,27 +232,16 @@ def largest(form):
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["transparent", "greys of 16 bits", "WEBP", "TIFF"])
 def test_no_picture_takes_a_gigabyte(tmp_path, form):
-    """The largest that is read, in what its kind needs most; one more is refused.
-
-    The peak since the program began: `getrusage` counts what its parent held, too.
-    """
+    """The largest that is read, in what its kind needs most; one more is refused."""
     side = int(reading.MAX_DECODED**0.5)
     (tmp_path / "largest.png").write_bytes(largest(form))
     program = (
         "import sys\n"
-        "from pathlib import Path\n"
         "from likewise.features.reading import open_picture, read_bytes\n"
         "print(open_picture(read_bytes(sys.argv[1])).size[0])\n"
-        "told = Path('/proc/self/status').read_text().split()\n"
-        "print(told[told.index('VmHWM:') + 1])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "largest.png")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    width, kilobytes = map(int, done.stdout.split())
+
+    width, kilobytes = memory.run(program, tmp_path / "largest.png")
 
     assert width == side
     assert kilobytes < 2**20

@@ -467,13 +467,3 @@ def test_agreement_becomes_between_over_within():
 
     assert_allclose(weights[[0, 10]], [0, 10])
     assert (np.diff(weights) > 0).all()
-
-
-def test_a_doubted_answer_is_believed_as_the_mixture_says():
-    """Bayes' rule, written out: the answer itself, or its opposite."""
-    told, p_same = np.array([0.9, 0.1, 1.0, 0.5]), np.array([0.02, 0.02, 0.02, 0.3])
-
-    believed = matrix.believed_answer(told, p_same)
-
-    truth = [0.9 * 0.02 / (0.9 * 0.02 + 0.1 * 0.98), 0.1 * 0.02 / 0.884, 1.0, 0.3]
-    assert_allclose(believed, truth)

@@ -9,16 +9,10 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logsumexp
 
 from likewise.errors import InferenceError
-from likewise.model import equations, fitting, matrix
+from likewise.model import climbing, equations, fitting, matrix
 from likewise.model import parts as blocks_of_pairs
-from likewise.model.fitting import (
-    Climb,
-    Rules,
-    Told,
-    fit,
-    fit_doubted,
-    maximise_likelihood,
-)
+from likewise.model.climbing import Climb, Rules, maximise_likelihood
+from likewise.model.fitting import Told, fit
 from likewise.model.parts import gram
 from likewise.model.posterior import EntryPosterior, PairPosterior, WeightPosterior
 from likewise.model.priors import (
@@ -588,7 +582,7 @@ def test_above_so_many_pairs_items_lie_where_their_features_say(rng, monkeypatch
     labelled, prior = matrix_problem(rng, n_items=20)
     prior = replace(prior, item_noise=0.5)
     kept = learn(labelled, prior, ALL_SETTINGS, Rules())
-    monkeypatch.setattr(fitting, "MAX_PLACED", 59)
+    monkeypatch.setattr(climbing, "MAX_PLACED", 59)
 
     found = learn(labelled, prior, ALL_SETTINGS, Rules())
 
@@ -609,14 +603,26 @@ def test_above_so_many_pairs_items_lie_where_their_features_say(rng, monkeypatch
         ([-8.0, -8.0, -8.0], 0.0),
     ],
 )
-def test_what_is_ahead_is_the_rest_of_a_geometric_series(bounds, ahead):
+def test_what_is_ahead_is_the_rest_of_a_geometric_series(rng, bounds, ahead):
     """Sweeps stop by what all further ones may gain, not by the last one's gain."""
-    assert_allclose(fitting._gain_ahead(bounds, is_whole=True), ahead, atol=1e-12)
+    climb = Climb(*matrix_problem(rng, 10), (), Rules())
+
+    assert_allclose(climb._gain_ahead(bounds, is_whole=True), ahead, atol=1e-12)
 
 
-def test_a_shortened_step_says_nothing_of_those_ahead():
+def test_a_shortened_step_says_nothing_of_those_ahead(rng):
     """What it gained is all that is known."""
-    assert fitting._gain_ahead([-9.0, -8.0, -7.75], is_whole=False) == 0.25
+    climb = Climb(*matrix_problem(rng, 10), (), Rules())
+
+    assert climb._gain_ahead([-9.0, -8.0, -7.75], is_whole=False) == 0.25
+
+
+def test_a_fit_that_follows_expects_the_share_of_the_one_before(rng):
+    """Two sweeps then tell what is ahead, and the third is saved."""
+    climb = Climb(*matrix_problem(rng, 10), (), Rules())
+    climb.expected_share = 0.2
+
+    assert_allclose(climb._gain_ahead([-9.0, -8.0], is_whole=True), 0.25)
 
 
 def test_the_tight_posterior_is_a_maximum_of_its_bound(rng):
@@ -750,9 +756,9 @@ def test_very_many_pairs_are_fitted_by_the_member_that_few_speak_for(
     """Held to some directions, P(same) hardly moves from what all members say."""
     told = told_by(blobs[1], rng, 900)
     whole = fit(frames, told._replace(weights=np.ones(900)), Rules())
-    monkeypatch.setattr(fitting, "MAX_PLACED", 300)
-    monkeypatch.setattr(fitting, "MAX_SIDE", 8)
-    monkeypatch.setattr(fitting, "N_FREE", 3)
+    monkeypatch.setattr(climbing, "MAX_PLACED", 300)
+    monkeypatch.setattr(climbing, "MAX_SIDE", 8)
+    monkeypatch.setattr(climbing, "N_FREE", 3)
     monkeypatch.setattr(fitting, "COSTLY", 1e3)
     monkeypatch.setattr(fitting, "N_FIRST", 200)
 
@@ -917,30 +923,3 @@ def test_a_pair_left_out_is_told_by_the_others(rng, item_noise):
         posterior = without.solve((curvature[others], pull[others]), prior).posterior()
         told = posterior.latent(labelled.features[[k]], labelled.pairs[[k]])
         assert_allclose((mean[k], variance[k]), np.ravel(told), rtol=1e-6)
-
-
-def test_an_answer_nobody_is_sure_of_is_weighed_by_the_others(frames, blobs, rng):
-    """Of answers wrong in one of ten, those that are wrong are believed least."""
-    y = blobs[1]
-    truth = told_by(y, rng, 120)
-    wrong = rng.uniform(size=120) < 0.1
-    p_same = np.where(wrong, 1 - truth.p_same, truth.p_same)
-    told = truth._replace(p_same=0.1 + 0.8 * p_same)
-    pairs = np.column_stack(np.triu_indices(len(y), 1))
-    Z, same = frames.coordinates, y[pairs[:, 0]] == y[pairs[:, 1]]
-    features = frames.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
-
-    plain = fit(frames, told, Rules()).belief.probability_same(features)
-    weighed = fit_doubted(frames, told, Rules()).belief.probability_same(features)
-
-    losses = [-np.log(np.where(same, p, 1 - p)).mean() for p in (plain, weighed)]
-    assert losses[1] < 0.8 * losses[0]
-
-
-def test_answers_that_are_certain_are_taken_as_they_are(frames, blobs, rng):
-    """Without doubt nothing is weighed: the same fit."""
-    told = told_by(blobs[1], rng, 30)
-
-    one, other = fit(frames, told, Rules()), fit_doubted(frames, told, Rules())
-
-    assert_array_equal(one.best.evidence, other.best.evidence)

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from likewise import ActiveMetric, BayesianMetric, InputError
 from likewise.using import joining
 from likewise.using.decisions import JoinCurve
-from likewise.using.groups import group
+from likewise.using.groups import group, judge_groups
 
 
 class Plain:
@@ -322,3 +322,11 @@ def test_the_share_that_is_right_is_the_mean_confidence(blobs):
     assert_allclose(found.share_right, found.confidence.mean())
     assert 0 <= low <= found.share_right <= high <= 1
     assert found.confidence[found.members(0)[0]] > found.confidence.min()
+
+
+def test_one_group_is_not_called_groups():
+    """In what is printed of groups, and in the verdict."""
+    found = group(Plain(1), np.zeros((3, 1)), ([[0, 1], [1, 2]], [1, 1]))
+
+    assert str(found).startswith("1 group of 3 items; ")
+    assert judge_groups(found).reason == "1 group, and every pair is known."

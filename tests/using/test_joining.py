@@ -74,3 +74,18 @@ def test_nothing_to_join(n_items):
     joins = Joining(np.zeros((n_items, 2)), np.arange(n_items), NOTHING).held()
 
     assert len(joins.pieces) == 0
+
+
+def test_joins_of_neighbours_come_in_the_order_of_their_costs(rng, monkeypatch):
+    """A prefix of the joins is what Ward's method has joined by then."""
+    centres = rng.normal(size=(60, 4))
+    space = np.repeat(centres, 3, axis=0) + 0.05 * rng.normal(size=(180, 4))
+    monkeypatch.setattr(joining, "MAX_PIECES", 20)
+
+    joins = Joining(space, np.arange(180), NOTHING).free()
+
+    assert (np.diff(joins.reached()[180:]) >= 0).all()
+    # 120 joins make the families of three, though 160 came before the table.
+    tops = joins.tops(120).reshape(60, 3)
+    assert (tops == tops[:, :1]).all()
+    assert len(np.unique(tops)) == 60

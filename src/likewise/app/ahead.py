@@ -51,7 +51,22 @@ class Turn:
             if key != chosen:
                 future.cancel()
 
-    def follow(
+    def follow_each(
+        self, learner: ActiveMetric, elsewhere: NDArray[np.intp], said: float | None
+    ) -> None:
+        """Compute what follows each answer, one after the other.
+
+        Side by side they would wait for each other, and the first be ready late.
+        """
+        self.is_over.wait(HEAD_START)
+        for key, future in self.futures.items():
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(self._follow(key, learner, elsewhere, said))
+                except Exception as error:  # for whoever takes the result
+                    future.set_exception(error)
+
+    def _follow(
         self,
         key: Key,
         learner: ActiveMetric,
@@ -59,7 +74,6 @@ class Turn:
         said: float | None,
     ) -> Ready | None:
         """Compute what is asked after one answer, unless another one was given."""
-        self.is_over.wait(HEAD_START)
         if self.is_over.is_set() and self.chosen != key:
             return None
         _, annotator, pair, label = key
@@ -87,19 +101,19 @@ class Ahead:
         question: Question,
         elsewhere: NDArray[np.intp],
     ) -> None:
-        """Start computing what follows each answer to this question."""
+        """Start computing what follows each answer, the likeliest first."""
         name = question.annotator
-        keys: list[Key] = [(state, name, question.pair, label) for label in (1, -1, 0)]
+        is_likely = question.p_same is None or question.p_same >= 0.5
+        labels = (1, -1, 0) if is_likely else (-1, 1, 0)
+        keys: list[Key] = [(state, name, question.pair, label) for label in labels]
         if name in self._turns:
             if keys[0] in self._turns[name].futures:
                 return
             self._turns[name].end()
         self._next.pop(name, None)
         turn = self._turns[name] = Turn()
-        for key in keys:
-            turn.futures[key] = self._pool.submit(
-                turn.follow, key, learner, elsewhere, question.p_same
-            )
+        turn.futures = {key: Future() for key in keys}
+        self._pool.submit(turn.follow_each, learner, elsewhere, question.p_same)
 
     def take(self, key: Key) -> Ready | None:
         """What was computed for this answer; None if it was not."""

@@ -1,6 +1,7 @@
 """Which pair each person is asked next, and when that is computed."""
 
 import threading
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ SECOND_OPINION = 10
 # Pairs drawn where nothing is in reserve yet: one that nobody has is among them, unless
 # nearly all pairs are answered.
 N_DRAWN = 50
+# Answers before a pair may come back to the person who gave one: whoever sees the pair
+# just answered again takes it that the answer was lost.
+N_REST = 10
 
 
 class Choosing:
@@ -153,7 +157,10 @@ class Choosing:
                 begun = self.learning.snapshot()
                 elsewhere = [question.pair for question in self.store.open_questions()]
                 again = self._second_opinion(annotator, elsewhere)
-            chosen = choose(begun.learner, again, elsewhere, 1)
+                resting = [*elsewhere, *self._answered_of_late(annotator, N_REST)]
+            chosen = choose(begun.learner, again, resting, 1)
+            if not chosen:  # rather the same again than to end too early
+                chosen = choose(begun.learner, again, elsewhere, 1)
             with self.lock:
                 self._sync()
                 self.learning.adopt(begun)
@@ -170,7 +177,7 @@ class Choosing:
                     return question
 
     def _renew_reserve(self) -> None:
-        with self._fitting:
+        with self.learning.background, self._fitting:
             self._fill_reserve()
 
     def _fill_reserve(self) -> None:
@@ -217,6 +224,15 @@ class Choosing:
         )
         return next(others, None)
 
+    def _answered_of_late(self, annotator: str, n_answers: int) -> list[Pair]:
+        """Pairs of the last answers that this person gave."""
+        mine = (
+            answer.pair
+            for answer in reversed(self.learning.answers)
+            if answer.annotator == annotator and not answer.undone
+        )
+        return list(islice(mine, n_answers))
+
     def _look_ahead(self, question: Question) -> None:
         if self._ahead is None or self._crowd.is_large:
             return
@@ -224,6 +240,10 @@ class Choosing:
             other.pair
             for other in self.store.open_questions()
             if other.annotator != question.annotator
+        ]
+        elsewhere += [
+            question.pair,
+            *self._answered_of_late(question.annotator, N_REST - 1),
         ]
         learner, state = self.learning.learner.copy(), self.learning.state
         self._ahead.prepare(learner, state, question, as_pairs(elsewhere))

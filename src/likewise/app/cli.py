@@ -22,6 +22,7 @@ from likewise.app.inputs import (
     LABELS,
     check_annotator,
     check_seconds,
+    folded_name,
 )
 from likewise.app.insight import Insight, Progress
 from likewise.app.project import Project
@@ -58,7 +59,7 @@ def label(
 
     Example: likewise label photos.likewise
     """
-    from likewise.app.web.launching import launch, leading_page
+    from likewise.app.web.launching import LeadingPage
     from likewise.app.web.server import serve
 
     names = _check_names(annotators)
@@ -75,16 +76,18 @@ def label(
             click.echo("Stop with Ctrl+C. Every answer is saved at once.", err=True)
         sys.stdout.flush()
         if not no_browser:
-            launch(leading, addresses[0])
+            leading.open(addresses[0])
 
-    with leading_page(project) as leading:
+    with LeadingPage(project) as leading:
         serve(project, host=host, port=port, annotators=names, announce=announce)
 
 
 def _check_names(given: tuple[str, ...]) -> list[str]:
-    """Names of the annotators, each once."""
+    """Names of the annotators, each once: a person takes "Ada" and "ada" for one."""
     names = [check_annotator(name) for name in given or (DEFAULT_ANNOTATOR,)]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    folded = [folded_name(name) for name in names]
+    doubled = (k for k, name in enumerate(folded) if name in folded[:k])
+    twice = next((names[k] for k in doubled), None)
     if twice is not None:
         raise InputError(f"'--annotator' must name each once. Got {twice!r} twice.")
     return names

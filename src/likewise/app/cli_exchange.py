@@ -98,4 +98,5 @@ def import_(
     if is_json:
         print_json(project=str(project), n_answers=n_rows)
     else:
-        click.echo(f"{project}: {n_rows:,} answers imported.")
+        words = "answer" if n_rows == 1 else "answers"
+        click.echo(f"{project}: {n_rows:,} {words} imported.")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from likewise import InputError
-from likewise.app import items, tables
+from likewise.app import arrays, items, tables
 from likewise.app.cli_options import (
     as_json,
     download_option,
@@ -131,8 +131,8 @@ def choose_features(name: str | None, kind: str, is_download: bool) -> Features:
     name = "builtin" if name is None else name
     if name.startswith("column:"):
         raise InputError(f"'--features {name}' needs '--table'.")
-    if Path(name).suffix.lower() in tables.VECTOR_FILES and ":" not in name:
-        return tables.read_ready(Path(name))
+    if Path(name).suffix.lower() in arrays.VECTOR_FILES and ":" not in name:
+        return arrays.read_ready(Path(name))
     return find_embedding(name, kind, is_download=is_download)
 
 

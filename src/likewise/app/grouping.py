@@ -55,6 +55,7 @@ class Found:
     confidence: NDArray[np.float64]  # of each item: that it is in its right group
     share_right: float
     interval: tuple[float, float]
+    n_disbelieved: int  # answers left out because others contradict them
 
     def of(self, item: int) -> Group:
         """The group that an item is in."""
@@ -180,7 +181,15 @@ def _describe(groups: Any, names: list[GroupName]) -> Found:
                 typical[:N_REPRESENTATIVES].tolist(),
             )
         )
-    return Found(described, labels, confidence, groups.share_right, groups.interval)
+    n_disbelieved = len(groups.disbelieved)
+    return Found(
+        described,
+        labels,
+        confidence,
+        groups.share_right,
+        groups.interval,
+        n_disbelieved,
+    )
 
 
 def _members(labels: NDArray[Any], spread: NDArray[Any]) -> list[NDArray[np.intp]]:

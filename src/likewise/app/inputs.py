@@ -1,5 +1,7 @@
 """What people give the tool: labels, names, seconds, a task; each checked once."""
 
+import unicodedata
+
 from likewise import InputError
 
 LABELS = {"same": 1, "different": -1, "unsure": 0}
@@ -30,6 +32,11 @@ def check_annotator(name: str) -> str:
             f"Got {name!r:.80}."
         )
     return name
+
+
+def folded_name(name: str) -> str:
+    """What two names have in common that a person would take for one."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def check_task(question: str, instructions: str) -> dict[str, str]:

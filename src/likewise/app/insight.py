@@ -171,14 +171,15 @@ class Insight:
             # The next question comes first.
             if self._closing.wait(max(CURVE_DELAY, REST * took)):
                 return
-            self._wish.clear()
-            start = time.monotonic()
-            try:
-                self.estimate()
-            except LikewiseError:
-                continue  # the last estimate stays; the next answer tries again
-            finally:
-                took = time.monotonic() - start
+            with self.project.background:
+                self._wish.clear()
+                start = time.monotonic()
+                try:
+                    self.estimate()
+                except LikewiseError:
+                    continue  # the last estimate stays; the next answer tries again
+                finally:
+                    took = time.monotonic() - start
 
     # The map and the neighbours
 

@@ -290,6 +290,11 @@ def finish_vectors(
 ) -> Built:
     """What the model is given of the vectors, and what the project keeps of it all."""
     is_direction = isinstance(features, Ready) or features.is_direction
+    if is_direction and vectors.shape[1] < 2:
+        raise InputError(
+            f"The features '{features.name}' must give at least two numbers an item: "
+            "only the direction of a vector counts. Got one."
+        )
     projection = fit_projection(vectors, is_direction=is_direction)
     kept = {
         **features.record(),

@@ -39,6 +39,8 @@ class Learning:
     def __init__(self, store: Store, lock: "threading.RLock") -> None:
         self.store = store
         self.lock = lock
+        # Held by what nobody waits for: two at once would keep people waiting.
+        self.background = threading.Lock()
         self.settings = store.settings()
         self.X = store.vectors()
         self.answers: list[Answer] = []
@@ -80,7 +82,7 @@ class Learning:
     def take(self, answer: Answer) -> None:
         """Tell the learner an answer just stored."""
         self.answers.append(answer)
-        asked = answer.question
+        asked = None if answer.is_correction else answer.question
         said = None if asked is None else self.store.question(asked).p_same
         self.learner.tell([answer.pair], [answer.label], answer.annotator, said=[said])
         self._told.append((answer.batch, answer.annotator))
@@ -124,7 +126,10 @@ class Learning:
                 [answer.pair for answer in batch],
                 [answer.label for answer in batch],
                 batch[0].annotator,
-                said=[said.get(answer.question) for answer in batch],
+                said=[
+                    None if answer.is_correction else said.get(answer.question)
+                    for answer in batch
+                ],
             )
         return numbers
 

@@ -52,6 +52,7 @@ class Project:
         self.lock = threading.RLock()
         self._learning = Learning(store, self.lock)
         self._choosing = Choosing(self._learning, is_ahead=is_ahead)
+        self.background = self._learning.background
         self.X = self._learning.X
         self.kind: str = self.settings["kind"]
         self._after_answer: list[Callable[[], None]] = []

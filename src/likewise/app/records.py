@@ -87,6 +87,11 @@ class Answer:
         """The two items, lower number first."""
         return min(self.left, self.right), max(self.left, self.right)
 
+    @property
+    def is_correction(self) -> bool:
+        """Whether it was told in the place of another one, without a question."""
+        return self.replaces is not None
+
 
 @dataclass(frozen=True)
 class GroupName:
@@ -117,7 +122,9 @@ def describe_features(settings: dict[str, Any]) -> str:
     start = f"{kept['name']}: {kept['n_numbers']:,} numbers"
     if not kept["is_direction"]:
         return f"{start}, scaled ({kept['preparation']})"
-    return (
+    told = (
         f"{start} of length 1, {kept['n_components']} principal components with "
-        f"{kept['share']:.0%} of the variance ({kept['preparation']})"
+        f"{kept['share']:.0%} of the variance"
     )
+    is_prepared = kept["preparation"] != "none"  # vectors that came ready are not
+    return f"{told} ({kept['preparation']})" if is_prepared else told

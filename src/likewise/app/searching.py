@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from likewise import InputError
 from likewise.app.adding import SOURCES, project_embedding
+from likewise.app.arrays import VECTOR_FILES, read_arrays
 from likewise.app.project import Project
 from likewise.app.records import NotThereError
 from likewise.app.store import Store
-from likewise.app.tables import VECTOR_FILES, read_arrays
 from likewise.features.reading import read_bytes
 
 Vector = NDArray[np.float64]

@@ -1,8 +1,6 @@
 """Items from tables, texts and ready vectors: csv, xlsx, parquet, npy, npz, txt."""
 
 import hashlib
-import math
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import InputError
+from likewise.app.arrays import (
+    cell_vectors,
+    check_matrix,
+    listed,
+    matrix_of,
+    read_arrays,
+)
 from likewise.app.items import (
     PICTURES,
     Built,
@@ -26,11 +31,7 @@ from likewise.app.sheets import SHEETS, read_sheet, read_text
 from likewise.app.writer import Writer
 from likewise.features import texts
 from likewise.features.embedding import embed_items
-from likewise.features.tables import Columns, encode_columns, is_number
-
-VECTOR_FILES = {".npy", ".npz", ".csv", ".parquet"}
-# Bytes that the arrays of an .npz may unpack to: they are all in memory at once.
-MAX_UNPACKED = 2 * 2**30
+from likewise.features.tables import Columns, encode_columns
 
 
 def from_table(
@@ -81,12 +82,12 @@ def _encode_rows(
 def _encode_column(path: Path, columns: Columns, column: str) -> Built:
     """One column alone: the vectors in its cells, or its texts."""
     if column not in columns:
-        raise InputError(f"{path} has no column '{column}'. Got {_some(columns)}.")
+        raise InputError(f"{path} has no column '{column}'. Got {listed(columns)}.")
     vectors = cell_vectors(columns[column])
     if vectors is None:
         told = [_cell(cell) for cell in columns[column]]
         return finish_vectors("row", texts.builtin()(told), texts.builtin())
-    _check_matrix(vectors, path)
+    check_matrix(vectors, path)
     digest = hashlib.sha256(vectors.tobytes()).hexdigest()
     return finish_vectors("row", vectors, Ready(f"column:{column}", digest, vectors))
 
@@ -128,10 +129,10 @@ def _column_texts(
     if column is None:
         raise InputError(
             f"{path} is a table: name the column of the texts with --column. "
-            f"It has {_some(columns)}."
+            f"It has {listed(columns)}."
         )
     if column not in columns:
-        raise InputError(f"{path} has no column '{column}'. Got {_some(columns)}.")
+        raise InputError(f"{path} has no column '{column}'. Got {listed(columns)}.")
     return {k: _cell(cell).strip() for k, cell in enumerate(columns[column], start=1)}
 
 
@@ -142,36 +143,6 @@ def _check_ready(ready: Ready, n_items: int, what: str) -> NDArray[np.float64]:
             f"Got {len(ready.vectors)}."
         )
     return ready.vectors
-
-
-def read_ready(path: Path) -> Ready:
-    """Vectors of a file, to be used in place of an embedding."""
-    vectors = np.asarray(_vectors(read_arrays(path), path), dtype=np.float64)
-    return Ready(path.name, hashlib.sha256(path.read_bytes()).hexdigest(), vectors)
-
-
-def cell_vectors(cells: list[Any]) -> NDArray[np.float64] | None:
-    """Cells as vectors: lists, or numbers with commas or spaces; None for texts."""
-    rows = [_numbers(cell) for cell in cells]
-    if any(row is None for row in rows):
-        return None
-    lengths = {len(row) for row in rows if row is not None}
-    if len(lengths) != 1:
-        raise InputError(f"Vectors in cells must have one length. Got {lengths}.")
-    return np.array(rows, dtype=np.float64)
-
-
-def _numbers(cell: Any) -> list[float] | None:
-    if isinstance(cell, str):
-        parts: Any = cell.strip().removeprefix("[").removesuffix("]")
-        parts = parts.replace(",", " ").split()
-    else:
-        parts = cell if isinstance(cell, (list, np.ndarray)) else [cell]
-    if len(parts) == 0 or not all(part is not None for part in parts):
-        return None
-    if not all(is_number(str(part)) for part in parts):
-        return None
-    return [float(part) for part in parts]
 
 
 def from_vectors(
@@ -190,8 +161,8 @@ def from_vectors(
     lines = _texts(arrays, text)
     given = arrays.pop(id_column, None) if id_column is not None else None
     if id_column is not None and given is None:
-        raise InputError(f"{path} has no column '{id_column}'. Got {_some(arrays)}.")
-    vectors = _vectors(arrays, path)
+        raise InputError(f"{path} has no column '{id_column}'. Got {listed(arrays)}.")
+    vectors = matrix_of(arrays, path)
     names = _check_names(
         [f"row {k}" for k in range(len(vectors))] if given is None else given, path
     )
@@ -219,115 +190,6 @@ def from_vectors(
     return Built("text" if pictures is None else "picture", vectors, skipped)
 
 
-def read_arrays(
-    path: Path, sep: str | None = None, encoding: str | None = None
-) -> dict[str, Any]:
-    """Read a file of vectors into named columns or arrays."""
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
-    suffix = path.suffix.lower()
-    try:
-        if suffix == ".npy":
-            return {"vectors": np.load(path, allow_pickle=False, mmap_mode="r")}
-        if suffix == ".npz":
-            _check_packed(path)
-            with np.load(path, allow_pickle=False) as arrays:
-                return dict(arrays)
-    except InputError:
-        raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
-    if suffix in SHEETS:
-        return dict(read_sheet(path, sep, encoding))
-    raise InputError(
-        "'--vectors' must be a .npy, .npz, .parquet, .csv or .xlsx file. "
-        f"Got {path.name}."
-    )
-
-
-def _check_packed(path: Path) -> None:
-    """Refuse arrays that would unpack to too much, or not to what they claim."""
-    from numpy.lib import format as npy
-
-    with zipfile.ZipFile(path) as packed:
-        n_bytes = sum(one.file_size for one in packed.infolist())
-        if n_bytes > MAX_UNPACKED:
-            raise InputError(
-                f"{path} unpacks to {n_bytes // 2**20:,} MB; at most "
-                f"{MAX_UNPACKED // 2**20:,} are read. Save large vectors as .npy."
-            )
-        for one in packed.infolist():
-            with packed.open(one) as file:
-                major, _ = npy.read_magic(file)
-                read = npy.read_array_header_1_0 if major == 1 else _header_2_0
-                shape, _, kind = read(file)
-            if math.prod(shape) * kind.itemsize > one.file_size:
-                raise InputError(
-                    f"{path} cannot be read: {one.filename} claims to have the shape "
-                    f"{shape}, which is more than there is."
-                )
-
-
-def _header_2_0(file: Any) -> Any:
-    from numpy.lib import format as npy
-
-    return npy.read_array_header_2_0(file)
-
-
-def _vectors(arrays: dict[str, Any], path: Path) -> NDArray[Any]:
-    """The one matrix among arrays, or the columns that hold numbers."""
-    matrices = [a for a in arrays.values() if isinstance(a, np.ndarray) and a.ndim == 2]
-    if len(matrices) == 1:
-        vectors = matrices[0]
-    elif matrices or any(isinstance(a, np.ndarray) for a in arrays.values()):
-        raise InputError(
-            f"{path} must hold one matrix (n_items, n_features). Got {_some(arrays)}."
-        )
-    else:
-        vectors = _matrix(arrays, path)
-    if not np.issubdtype(vectors.dtype, np.number):
-        raise InputError(f"The vectors of {path} must be numbers. Got {vectors.dtype}.")
-    _check_matrix(vectors, path)
-    return vectors
-
-
-def _check_matrix(vectors: NDArray[Any], path: Path) -> None:
-    if len(vectors) < 2 or vectors.shape[1] < 1:
-        raise InputError(
-            f"A project needs at least two vectors of one number. {path} has shape "
-            f"{vectors.shape}."
-        )
-    limit = np.finfo(np.float32).max
-    for first in range(0, len(vectors), 10_000):
-        block = vectors[first : first + 10_000]
-        bad = np.argwhere(~(np.abs(block) <= limit))
-        if len(bad):
-            row, column = bad[0]
-            raise InputError(
-                f"The vectors of {path} must be finite. Got {block[row, column]} at "
-                f"row {first + row}, column {column}."
-            )
-
-
-def _matrix(columns: Columns, path: Path) -> NDArray[Any]:
-    """Columns that hold only numbers, or one column of lists, as a matrix."""
-    lists = [c for c in columns.values() if isinstance(c[0], (list, np.ndarray))]
-    if len(lists) == 1:
-        if len({len(cell) for cell in lists[0]}) != 1:
-            raise InputError(f"The vectors of {path} must have one length.")
-        return np.array(lists[0], dtype=float)
-    numbers = [
-        [float(cell) for cell in cells]
-        for cells in columns.values()
-        if all(cell is not None and is_number(str(cell)) for cell in cells)
-    ]
-    if not numbers:
-        raise InputError(
-            f"{path} has no column of numbers without gaps. Got {_some(columns)}."
-        )
-    return np.array(numbers).T
-
-
 def _texts(arrays: dict[str, Any], text: str | None) -> list[Any] | None:
     """The texts to show: a column, or the lines of a file."""
     if text is None:
@@ -338,7 +200,7 @@ def _texts(arrays: dict[str, Any], text: str | None) -> list[Any] | None:
         return read_text(Path(text)).splitlines()
     raise InputError(
         f"'--text' must be a column or a file of lines. Got {text!r}; "
-        f"columns are {_some(arrays)}."
+        f"columns are {listed(arrays)}."
     )
 
 
@@ -372,7 +234,7 @@ def _names(columns: Columns, id_column: str | None, path: Path) -> list[str]:
             )
         return [f"row {number}" for number in range(n_rows)]
     if id_column not in columns:
-        raise InputError(f"{path} has no column '{id_column}'. Got {_some(columns)}.")
+        raise InputError(f"{path} has no column '{id_column}'. Got {listed(columns)}.")
     return _check_names(columns[id_column], path)
 
 
@@ -396,8 +258,3 @@ def _shown(value: Any) -> str:
 
 def _cell(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def _some(columns: dict[str, Any]) -> str:
-    names = list(columns)
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")

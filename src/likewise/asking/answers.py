@@ -5,16 +5,18 @@ about a pair the last one stands, and "unsure" withdraws it. Knows pairs and ans
 never items or metrics.
 """
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise.asking import trials
-from likewise.asking.closure import DIFFERENT, SAME, UNSURE, Closure
-from likewise.asking.trials import Trial
+from likewise.asking.chains import DIFFERENT, SAME, UNSURE, Pair
+from likewise.asking.closure import Closure
+from likewise.asking.trials import Heard, Trial
 from likewise.errors import InputError
 from likewise.pairs import pair_array
 
@@ -230,12 +232,20 @@ class AnswerLog:
         ]
 
     def predicted(self) -> list[Answer]:
-        """The answers that a belief had predicted, "unsure" aside, oldest first."""
-        return [
-            answer
-            for answer in self._answers
-            if answer.said is not None and answer.label != UNSURE
-        ]
+        """The answers that a belief had predicted, "unsure" aside, oldest first.
+
+        With what their givers have made of them since.
+        """
+        latest: dict[tuple[int, int, str | None], int] = {}
+        found = []
+        for answer in reversed(self._answers):
+            key = (answer.i, answer.j, answer.annotator)
+            label = latest.pop(key, answer.label)
+            if answer.said is None:
+                latest[key] = label
+            elif label != UNSURE:
+                found.append(answer._replace(label=label))
+        return found[::-1]
 
     def cycles(self) -> list[Cycle]:
         """Shortest cycles of answers that disagree."""
@@ -251,10 +261,29 @@ class AnswerLog:
             for cycle in self.closure.contradictions()
         ]
 
-    def flip_rates(self) -> dict[str | None, float]:
-        """The estimated share of each annotator's answers that are wrong."""
-        heard = (who for by_person in self._standing.values() for who in by_person)
-        return trials.flip_rates(self._trials, list(dict.fromkeys(heard)))
+    def flip_rates(
+        self, by_others: Mapping[Pair, float] | None = None
+    ) -> dict[str | None, float]:
+        """The estimated share of each annotator's answers that are wrong.
+
+        `by_others` is P(same) of answered pairs, each by all other answers; of pairs
+        that are not in it, what was predicted before they were answered counts.
+        """
+        return self._rates(self.standing(), by_others or {})
+
+    def _rates(
+        self, standing: Mapping[Pair, list[Answer]], by_others: Mapping[Pair, float]
+    ) -> dict[str | None, float]:
+        people: dict[str | None, None] = {}
+        heard = []
+        for pair, answers in standing.items():
+            for answer in answers:
+                people[answer.annotator] = None
+                p_same = by_others.get(pair, answer.said)
+                if p_same is not None:
+                    p_answer = p_same if answer.label == SAME else 1 - p_same
+                    heard.append(Heard(answer.annotator, p_answer))
+        return trials.flip_rates(self._trials, list(people), heard)
 
     @property
     def n_upset(self) -> int:
@@ -266,12 +295,30 @@ class AnswerLog:
         return self._n_times[i, j]
 
     def said(self) -> dict[tuple[int, int], list[int]]:
-        """All that was said of each pair, in its order, "unsure" aside."""
-        said: dict[tuple[int, int], list[int]] = {}
+        """All that was said of each pair, in its order, "unsure" aside.
+
+        What somebody corrected unasked counts as never said.
+        """
+        said: dict[tuple[int, int], list[Answer]] = {}
         for answer in self._answers:
+            pair = (answer.i, answer.j)
+            if answer.said is None:
+                before = said.get(pair, [])
+                said[pair] = [a for a in before if a.annotator != answer.annotator]
             if answer.label != UNSURE:
-                said.setdefault((answer.i, answer.j), []).append(answer.label)
-        return said
+                said.setdefault(pair, []).append(answer)
+        return {pair: [a.label for a in told] for pair, told in said.items()}
+
+    def corrected(self) -> set[tuple[int, int]]:
+        """Pairs whose answer in force was told anew, unasked, by who had given it."""
+        heard: set[tuple[int, int, str | None]] = set()
+        corrected: set[tuple[int, int]] = set()
+        for i, j, _, _, annotator, said in self._answers:
+            corrected.discard((i, j))
+            if said is None and (i, j, annotator) in heard:
+                corrected.add((i, j))
+            heard.add((i, j, annotator))
+        return corrected
 
     def n_implied(self) -> int:
         """How many pairs are known without an answer of their own."""
@@ -327,43 +374,48 @@ class AnswerLog:
         return same, different
 
     def evidence(
-        self, rng: np.random.RandomState
+        self,
+        rng: np.random.RandomState,
+        by_others: Mapping[Pair, float] | None = None,
     ) -> tuple[Pairs, Array, Array, NDArray[np.bool_]]:
         """Pairs, P(same), weights, which are implied: all that answers tell.
 
-        An annotator who flips a share e of the answers is believed as far as 1 - e. Of
-        several people's answers about a pair the mean counts. An implied pair follows
-        from two answers at least: the doubt about its items is in it twice.
+        An annotator who flips a share e of the answers is believed as far as 1 - e, and
+        further or less far by what all others make of the pair, `by_others`. Of several
+        people's answers about a pair the mean counts. What is believed as far as p
+        counts 2p - 1: a doubtful answer says little, not that the pair is in between.
+        An implied pair is believed as far as all answers together it follows from.
         """
-        answered, rates = self.standing(), self.flip_rates()
+        answered = self.standing()
+        rates = self._rates(answered, by_others or {})
         pairs = pair_array(answered)
         p_same = np.array([_mean_answer(each, rates) for each in answered.values()])
+        if by_others:
+            others = np.array([by_others.get(pair, 0.5) for pair in answered])
+            p_same = trials.believed_answer(p_same, others)
+        belief = 2 * p_same - 1  # < 0 where "different" is believed
         if not self.equivalence:
-            return pairs, p_same, np.ones(len(pairs)), np.zeros(len(pairs), bool)
+            implied = np.zeros(len(pairs), bool)
+            return pairs, (belief > 0).astype(float), np.abs(belief), implied
         implied, follows, n_implied = self.closure.implied_pairs(MAX_IMPLIED, rng)
         total = min(n_implied, IMPLIED_SHARE * len(pairs))
         # A pair counts as one answer at most, however many it stands for.
         share = min(1.0, total / max(len(implied), 1))
-        belief = (1 - 2 * self._doubts(rates)[implied]).prod(axis=1)
+        certainty = self._certainty(implied, dict(zip(answered, belief, strict=True)))
         return (
             np.concatenate([pairs, implied]),
-            np.concatenate([p_same, 0.5 + follows * belief / 2]),
-            np.repeat([1.0, share], [len(pairs), len(implied)]),
+            np.concatenate([belief > 0, follows > 0]).astype(float),
+            np.concatenate([np.abs(belief), share * certainty]),
             np.repeat([False, True], [len(pairs), len(implied)]),
         )
 
-    def _doubts(self, rates: dict[str | None, float]) -> Array:
-        """The mean flip rate of the answers in each item's component, (n_items,)."""
-        component = self.closure.components()
-        if not any(rates.values()):
-            return np.zeros(len(component))
-        sums, counts = np.zeros(len(component)), np.zeros(len(component))
-        for (i, j), answers in self.standing().items():
-            doubt = float(np.mean([rates[answer.annotator] for answer in answers]))
-            for item in (i, j):
-                sums[component[item]] += doubt
-                counts[component[item]] += 1
-        return np.asarray((sums / np.maximum(counts, 1))[component])
+    def _certainty(self, implied: Pairs, belief: Mapping[Pair, float]) -> Array:
+        """How far the answers are believed, together, that each pair follows from."""
+        if all(abs(each) == 1 for each in belief.values()):
+            return np.ones(len(implied))
+        kept = {pair: max(self._label(pair) * b, 0.0) for pair, b in belief.items()}
+        chains = self.closure.chains(implied.tolist())
+        return np.array([math.prod(kept[step] for step in way) for way in chains])
 
     def standing(self) -> dict[tuple[int, int], list[Answer]]:
         """What stands, for each pair of which anything does."""

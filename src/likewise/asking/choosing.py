@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from likewise.asking import search
 from likewise.asking.answers import AnswerLog, Cycle
 from likewise.asking.candidates import best_rows
+from likewise.asking.chains import SAME
 from likewise.asking.checks import is_set_aside, n_wanted
-from likewise.asking.closure import SAME, Forest
+from likewise.asking.closure import Forest
 from likewise.asking.search import Ranked, Searched
 from likewise.pairs import draw_pairs, pair_number
 
@@ -134,7 +135,7 @@ class Candidates:
         taken = np.isin(self.numbers(implied), excluded) | self.is_random(implied)
         implied = implied[~taken & self.is_candidate(implied)]
         drawn = implied[rng.permutation(len(implied))[: N_TRIED * n_audits]]
-        lengths = [len(self.log.closure.chain(i, j)) for i, j in drawn.tolist()]
+        lengths = [len(chain) for chain in self.log.closure.chains(drawn.tolist())]
         return drawn[np.argsort(lengths, kind="stable")[:n_audits]]
 
     def n_checks(self, n_pairs: int) -> int:

@@ -5,25 +5,25 @@ joined by "same", which components were told apart, and which answers disagree.
 Nothing here knows about distances, and nothing here chooses what to ask.
 """
 
-from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.asking.chains import (
+    DIFFERENT,
+    SAME,
+    UNSURE,
+    Chains,
+    Contradiction,
+    Pair,
+)
 from likewise.asking.components import Components, Join
 from likewise.pairs import pair_array, pair_at
 
 Pairs = NDArray[np.intp]
-SAME, DIFFERENT, UNSURE = 1, -1, 0
 BLOCK = 1_000_000  # numbers held at once while shared opponents are summed
-
-
-class Contradiction(NamedTuple):
-    """The shortest cycle of answers that disagree: one "different", the rest "same"."""
-
-    pairs: Pairs  # (n_answers, 2), in the order of the cycle; the "different" is last
-    labels: NDArray[np.int8]  # (n_answers,)
 
 
 class _Lookup(NamedTuple):
@@ -229,31 +229,34 @@ class Closure:
             for pair, label in self._answers.items()
             if label == DIFFERENT and component[pair[0]] == component[pair[1]]
         ]
-        joined = self._neighbours() if inside else {}
-        return [_cycle(_shortest_path(joined, i, j)) for i, j in inside]
+        if not inside:
+            return []
+        chains = Chains.of(self._answers, component)
+        return [chains.contradiction(i, j) for i, j in inside]
 
-    def chain(self, i: int, j: int) -> list[tuple[int, int]]:
+    def chain(self, i: int, j: int) -> list[Pair]:
         """Answers that a pair without an answer of its own follows from, fewest first.
 
         Empty where nothing follows.
         """
-        relation = self.relation(i, j)
-        if relation == UNSURE or (min(i, j), max(i, j)) in self._answers:
-            return []
-        joined = self._neighbours()
-        if relation == SAME:
-            return _steps(_shortest_path(joined, i, j))
-        a, b = int(self._component[i]), int(self._component[j])
-        ways = []
-        for (one, other), label in self._answers.items():
-            ends = (int(self._component[one]), int(self._component[other]))
-            if label == DIFFERENT and ends in ((a, b), (b, a)):
-                near, far = (one, other) if ends == (a, b) else (other, one)
-                there, back = (
-                    _shortest_path(joined, *each) for each in ((i, near), (far, j))
-                )
-                ways.append([*_steps(there), (one, other), *_steps(back)])
-        return min(ways, key=len)
+        return self.chains([(i, j)])[0]
+
+    def chains(self, pairs: Sequence[Sequence[int]]) -> list[list[Pair]]:
+        """The chain of each pair."""
+        follows = [self._follows(i, j) for i, j in pairs]
+        if not any(follows):
+            return [[] for _ in pairs]
+        chains = Chains.of(self._answers, self._component)
+        ways = {SAME: chains.same, DIFFERENT: chains.different}
+        return [
+            ways[relation](i, j) if relation else []
+            for (i, j), relation in zip(pairs, follows, strict=True)
+        ]
+
+    def _follows(self, i: int, j: int) -> int:
+        """What is known of a pair without an answer of its own."""
+        is_answered = (min(i, j), max(i, j)) in self._answers
+        return UNSURE if is_answered else self.relation(i, j)
 
     @property
     def _state(self) -> "_Derived":
@@ -269,15 +272,6 @@ class Closure:
     @property
     def _component(self) -> Pairs:
         return self._state.components.of_item
-
-    def _neighbours(self) -> dict[int, list[int]]:
-        """Return for each item the items it was answered to be the same as."""
-        joined: dict[int, list[int]] = {}
-        for (i, j), label in self._answers.items():
-            if label == SAME:
-                joined.setdefault(i, []).append(j)
-                joined.setdefault(j, []).append(i)
-        return joined
 
     def _look(self) -> _Lookup:
         """Return the state as arrays, made once after each change."""
@@ -475,34 +469,3 @@ def _find(
         return np.zeros(len(wanted), dtype=bool), np.zeros(len(wanted), dtype=np.intp)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return keys[place] == wanted, place
-
-
-def _shortest_path(joined: dict[int, list[int]], start: int, end: int) -> list[int]:
-    """Return the items on a shortest way from start to end, breadth first."""
-    came_from = {start: start}
-    waiting = deque([start])
-    while end not in came_from:
-        item = waiting.popleft()
-        for neighbour in joined[item]:
-            if neighbour not in came_from:
-                came_from[neighbour] = item
-                waiting.append(neighbour)
-    path = [end]
-    while path[-1] != start:
-        path.append(came_from[path[-1]])
-    return path[::-1]
-
-
-def _steps(path: list[int]) -> list[tuple[int, int]]:
-    """The answers along a path of items."""
-    pairs = zip(path[:-1], path[1:], strict=True)
-    return [(min(pair), max(pair)) for pair in pairs]
-
-
-def _cycle(path: list[int]) -> Contradiction:
-    """Close a path of answers "same" with the "different" between its ends."""
-    around = np.array(path, dtype=np.intp)
-    pairs = np.sort(np.column_stack([around, np.roll(around, -1)]), axis=1)
-    labels = np.full(len(path), SAME, dtype=np.int8)
-    labels[-1] = DIFFERENT
-    return Contradiction(pairs, labels)

@@ -13,6 +13,9 @@ Pairs = NDArray[np.intp]
 
 # Answers of a person from which on they may be said to look random.
 ENOUGH_ANSWERS = 40
+# Answers of their rarer word from which on: who nearly always says "different", as of
+# a table with few duplicates, is told by that share as well as anybody can be.
+ENOUGH_OF_EACH = 5
 # Answers asked at random are few. Their evidence cannot tell a deviation of the slope's
 # logarithm of .25 from .75, and the smaller one follows chance less (docs/math.md).
 RANDOM_SLOPE_DEVIATION = 0.25
@@ -67,7 +70,9 @@ def random_annotators(record: Record) -> list[str | None]:
         gain = _log_likelihood(is_same[theirs], corrected[theirs]) - _log_likelihood(
             is_same[theirs], np.full(int(theirs.sum()), share)
         )
-        if theirs.sum() >= ENOUGH_ANSWERS and gain <= BY_CHANCE:
+        n_rarer = min(is_same[theirs].sum(), (1 - is_same[theirs]).sum())
+        is_enough = theirs.sum() >= ENOUGH_ANSWERS and n_rarer >= ENOUGH_OF_EACH
+        if is_enough and gain <= BY_CHANCE:
             found.append(who)
     return found
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.model.classes import Labelled, border_pairs
-from likewise.model.fitting import MAX_PLACED, Told
+from likewise.model.climbing import MAX_PLACED
+from likewise.model.fitting import Told
 from likewise.model.priors import Frames, MatrixPrior
 from likewise.pairs import pairs_from_classes
 

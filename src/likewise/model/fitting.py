@@ -1,65 +1,44 @@
-"""Labelled pairs in, a belief out: the loops, the evidence, when to stop. Pure.
+"""Labelled pairs in, a belief out: every prior fitted, the evidence weighs them. Pure.
 
-Chooses no questions and checks no input. One loop serves all models: a pair's
-likelihood is replaced by a Gaussian site, the Gaussian posterior of the sites is
-solved for, and the sites are found anew where the posterior now lies. What differs is
-the bound (Jaakkola's, as in the paper, or the tight one) and the solver. Around it the
-evidence chooses the prior's settings, and weighs one prior against another.
+Chooses no questions and checks no input. How one prior is fitted is in climbing.py.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import methodcaller
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import softmax
 
-from likewise.model import equations, matrix
+from likewise.model import matrix
 from likewise.model.belief import Belief, Member
-from likewise.model.equations import Sites
-from likewise.model.parts import Features, gram, over
+from likewise.model.climbing import (
+    MOST_AHEAD,
+    Climb,
+    MemberFit,
+    Rules,
+    maximise_likelihood,
+    n_products,
+)
+from likewise.model.parts import Features
 from likewise.model.posterior import MetricPosterior, PairPosterior, WeightPosterior
-from likewise.model.priors import (
-    NOISY_START,
-    Frames,
-    MatrixPrior,
-    Prior,
-    Setting,
-    WeightPrior,
-    with_free_directions,
-    with_settings,
-)
-from likewise.model.solvers import (
-    LabelledPairs,
-    Solution,
-    Solver,
-    WeightSolver,
-    matrix_solver,
-)
-from likewise.threads import threads_for
+from likewise.model.priors import Frames, MatrixPrior, Prior, WeightPrior
+from likewise.model.solvers import LabelledPairs
+from likewise.threads import side_by_side, threads_for
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
-# Of targets, weights and moments of f: a lower bound of the log likelihood, and sites.
-Bound = Callable[[Array, Array, Array, Array], tuple[float, Sites]]
-
-# Nats of evidence that are left lying when the settings of a prior are searched for.
-WORTHLESS = 0.02
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 # A member with less evidence than the best, by so many nats, is not looked at further
 # (before its settings are searched for), and has no weight (after).
 HOPELESS, NEGLIGIBLE = 10.0, 7.0
-# Entries and pairs, the fewer of which decide how long a sweep takes: above so many the
-# free matrix is held to N_FREE directions, those in which the pairs differ most. What
-# that costs is in docs/math.md.
-MAX_SIDE, N_FREE = 1_500, 40
 # Where one sweep over the pairs takes more products than this, some tenths of a second,
 # N_FIRST of the pairs choose the member and its settings, and all pairs fit that one.
 COSTLY, N_FIRST = 1e9, 600
-# Up to this many pairs items may lie off their features: the time of a fit grows with
-# the third power of the pairs then, whatever the number of dimensions.
-MAX_PLACED = 1_500
 
 
 class Told(NamedTuple):
@@ -72,9 +51,20 @@ class Told(NamedTuple):
 
     def that_count(self) -> "Told":
         """The pairs that have a weight."""
-        counts = self.weights > 0
+        return self._at(self.weights > 0)
+
+    def answered(self) -> "Told":
+        """The pairs that were answered, without what follows."""
+        return self._at(~self.implied)
+
+    def _at(self, chosen: NDArray[np.bool_]) -> "Told":
         pairs, p_same, weights, implied = self
-        return Told(pairs[counts], p_same[counts], weights[counts], implied[counts])
+        return Told(pairs[chosen], p_same[chosen], weights[chosen], implied[chosen])
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether any answer may be wrong."""
+        return bool((self.weights[~self.implied] < 1).any())
 
     def labelled(self, features: Features) -> LabelledPairs:
         """The same pairs with their features."""
@@ -84,24 +74,13 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MemberFit:
-    """One prior at the settings chosen, its posterior, and how it was reached."""
-
-    prior: Prior
-    posterior: MetricPosterior
-    # (n_iter,): the lower bound after each sweep that raised it, and the log density
-    # of the settings that it chose.
-    evidence: Array
-    n_sweeps: int
-    has_converged: bool
-
-
-@dataclass(frozen=True)
 class Fit:
     """What was learned by every prior that is left, heaviest first."""
 
     members: dict[str, MemberFit]
     belief: Belief
+    # P(same) of answered pairs, each by all other answers, where some may be wrong.
+    by_others: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
     @property
     def best(self) -> MemberFit:
@@ -109,17 +88,14 @@ class Fit:
         return next(iter(self.members.values()))
 
     @property
+    def leaves_out(self) -> bool:
+        """Whether it can tell what all others make of a pair."""
+        return isinstance(self.best.prior, MatrixPrior)
+
+    @property
     def has_converged(self) -> bool:
         """Whether every member did."""
         return all(member.has_converged for member in self.members.values())
-
-
-class Rules(NamedTuple):
-    """How a fit is made."""
-
-    inference: str = "variational"
-    max_iter: int = 100
-    tol: float = 1e-4
 
 
 def fit(frames: Frames, told: Told, rules: Rules, start: Fit | None = None) -> Fit:
@@ -130,33 +106,16 @@ def fit(frames: Frames, told: Told, rules: Rules, start: Fit | None = None) -> F
     return fit_labelled(frames, label_pairs(frames, told), rules, start)
 
 
-def fit_doubted(
-    frames: Frames, told: Told, rules: Rules, start: Fit | None = None
-) -> Fit:
-    """Learn from answers some of which may be wrong.
-
-    An answer that nobody is sure of is weighed by what all the others make of it, and
-    all is learned once more.
-    """
-    fitted = fit(frames, told, rules, start)
-    is_doubted = (told.p_same > 0) & (told.p_same < 1) & ~told.implied
-    if not is_doubted.any():
-        return fitted
-    weighed = matrix.believed_answer(told.p_same, _by_others(frames, told, fitted))
-    p_same = np.where(is_doubted, weighed, told.p_same)
-    return fit(frames, told._replace(p_same=p_same), rules, start)
-
-
-def _by_others(frames: Frames, told: Told, fitted: Fit) -> Array:
-    """P(same) of each pair by what was told of the other pairs."""
-    counts = told.weights > 0
-    Z, pairs = frames.coordinates, told.pairs[counts]
+def by_others(frames: Frames, told: Told, fitted: Fit) -> dict[tuple[int, int], float]:
+    """P(same) of each pair by what was told of the others, in a fit of them all."""
+    told = told.that_count()
+    Z, pairs = frames.coordinates, told.pairs
     features = frames.basis.features(Z[pairs[:, 0]] - Z[pairs[:, 1]])
-    found = np.zeros(len(told.p_same))
+    found = np.zeros(len(pairs))
     for member in fitted.belief.members:
         moments = member.posterior.left_out(features, pairs)
-        found[counts] += member.weight * matrix.predictive_probability(*moments)
-    return found
+        found += member.weight * matrix.predictive_probability(*moments)
+    return {(i, j): p for (i, j), p in zip(pairs.tolist(), found.tolist(), strict=True)}
 
 
 def fit_labelled(
@@ -172,10 +131,8 @@ def _fits(
 ) -> dict[str, MemberFit]:
     """A fit of each prior that may matter."""
     if start is not None:
-        return {
-            name: _follow(labelled, member, frames, rules)
-            for name, member in start.members.items()
-        }
+        follow = partial(_follow, labelled, frames=frames, rules=rules)
+        return _for_each(follow, start.members, labelled)
     if len(labelled.targets) == 0:
         return {name: _unmoved(prior) for name, prior in frames.priors.items()}
     if rules.inference == "mle":
@@ -218,24 +175,38 @@ def _weigh(
 
     The settings found for the best one are where the search for the others begins.
     """
-    if any(_is_costly(labelled, prior) for prior in frames.priors.values()):
+    n_pairs = len(labelled.targets)
+    if any(n_products(prior, n_pairs) > COSTLY for prior in frames.priors.values()):
         return _weigh_by_few(labelled, frames, rules)
-    climbs = {
-        name: Climb(labelled, prior, frames.settings, rules)
-        for name, prior in frames.priors.items()
-    }
+    climb_by = partial(Climb, labelled, settings=frames.settings, rules=rules)
+    climbs = _for_each(climb_by, frames.priors, labelled)
     if len(climbs) == 1:
         return {
             name: climb.search(near=climb.better_start())
             for name, climb in climbs.items()
         }
-    first = {name: climb.settle(climb.prior).evidence for name, climb in climbs.items()}
+    settled = _for_each(lambda climb: climb.settle(climb.prior), climbs, labelled)
+    first = {name: each.evidence for name, each in settled.items()}
     best = max(first, key=lambda name: first[name])
-    fits = {best: climbs[best].search(near=climbs[best].better_start())}
-    for name, climb in climbs.items():
-        if name != best and first[name] >= first[best] - HOPELESS:
-            fits[name] = climb.search(near=fits[best].prior)
-    return fits
+    leader = climbs[best].search(near=climbs[best].better_start())
+    others = {
+        name: climb
+        for name, climb in climbs.items()
+        if name != best and first[name] >= first[best] - HOPELESS
+    }
+    follow = methodcaller("search", near=leader.prior)
+    return {best: leader, **_for_each(follow, others, labelled)}
+
+
+def _for_each(
+    work: Callable[[Item], Result], items: Mapping[str, Item], labelled: LabelledPairs
+) -> dict[str, Result]:
+    """What `work` gives for each prior by its name, side by side where that helps."""
+    if isinstance(labelled.features, np.ndarray):
+        found = side_by_side(work, items.values(), len(labelled.targets))
+    else:  # on a cluster the parts are side by side
+        found = [work(item) for item in items.values()]
+    return dict(zip(items, found, strict=True))
 
 
 def _weigh_by_few(
@@ -254,17 +225,6 @@ def _weigh_by_few(
     return {name: climb.finish(climb.settle(climb.prior))}
 
 
-def _is_costly(labelled: LabelledPairs, prior: Prior) -> bool:
-    n_pairs = len(labelled.targets)
-    if n_pairs <= MAX_PLACED or not isinstance(prior, MatrixPrior):
-        return False
-    entries = prior.n_entries
-    if min(n_pairs, entries) > MAX_SIDE:
-        entries = N_FREE * (N_FREE + 1) // 2
-    side = min(n_pairs, entries)
-    return n_pairs * float(side) ** 2 > COSTLY
-
-
 def _without_noise(prior: Prior) -> Prior:
     if isinstance(prior, MatrixPrior):
         return replace(prior, item_noise=0.0)
@@ -279,6 +239,7 @@ def _follow(
     features = np.asarray(labelled.features)
     moments = member.posterior.latent(features, labelled.pairs)
     climb.sites = climb.bound(labelled.targets, labelled.weights, *moments)[1]
+    climb.expected_share = member.share
     return climb.finish(climb.settle(climb.prior))
 
 
@@ -298,217 +259,4 @@ def _unmoved(prior: Prior) -> MemberFit:
             pairs=np.empty((0, 2), dtype=np.intp),
             implied=nothing,
         )
-    return MemberFit(prior, posterior, np.zeros(1), 0, True)
-
-
-class Settled(NamedTuple):
-    """Where sweeps at one prior have ended."""
-
-    prior: Prior
-    evidence: float  # the lower bound, and the log density of the settings
-    solution: Solution
-    has_converged: bool
-
-
-class Climb:
-    """Sweeps of one prior, which keep their sites from one setting to the next."""
-
-    def __init__(
-        self,
-        labelled: LabelledPairs,
-        prior: Prior,
-        settings: tuple[Setting, ...],
-        rules: Rules,
-    ) -> None:
-        if isinstance(prior, MatrixPrior):
-            prior = _affordable(prior, labelled)
-        self.prior = prior
-        self.settings = tuple(each for each in settings if getattr(prior, each.name))
-        self.bound: Bound
-        self._solver: Solver
-        if isinstance(prior, WeightPrior):
-            sign = "clipped" if rules.inference == "variational-clip" else "held"
-            self._solver = WeightSolver(labelled, sign)
-            self.bound = equations.jaakkola_bound
-        else:
-            self._solver = matrix_solver(labelled, prior)
-            self.bound = matrix.tight_bound
-        self._told, self._rules = (labelled.targets, labelled.weights), rules
-        # The first sites are Jaakkola's: they exist wherever f may lie.
-        moments = self._solver.start(prior)
-        self.sites = equations.jaakkola_bound(*self._told, *moments)[1]
-        self._n_sweeps = 0
-        self._trace: list[float] = []
-
-    def search(self, near: Prior | None = None) -> MemberFit:
-        """Let the evidence choose the settings; the search begins near a prior."""
-        if not self.settings:
-            return self.finish(self.settle(self.prior))
-        if not self._trace:
-            self.settle(self.prior)  # so large is the bound: what is nothing beside it
-        reached: list[Settled] = []
-        widths = np.array([min(each.spread, 1.0) for each in self.settings])
-
-        def objective(place: Array) -> tuple[float, Array]:
-            values = np.exp(place * widths)
-            settled = self.settle(with_settings(self.prior, self.settings, values))
-            reached.append(settled)
-            return -settled.evidence, -self._slopes(settled) * widths
-
-        bounds = [
-            (np.log(each.lowest) / width, np.log(each.highest) / width)
-            for each, width in zip(self.settings, widths, strict=True)
-        ]
-        start = np.log(self._values(near or self.prior)) / widths
-        scale = max(1.0, abs(max(self._trace)))
-        minimize(
-            objective,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"ftol": WORTHLESS / scale, "gtol": WORTHLESS, "maxiter": 15},
-        )
-        return self.finish(max(reached, key=lambda settled: settled.evidence))
-
-    def better_start(self) -> Prior:
-        """The prior as it is, or with noisy items, whichever has more evidence."""
-        chosen = {each.name for each in self.settings}
-        if not NOISY_START.keys() <= chosen:
-            return self.prior
-        values: dict[str, Any] = NOISY_START
-        noisy = replace(self.prior, **values)
-        before = self.settle(self.prior).evidence
-        return noisy if self.settle(noisy).evidence > before else self.prior
-
-    def settle(self, prior: Prior) -> Settled:
-        """Sweep at this prior until the bound has less than `tol` of its size to gain.
-
-        Only Jaakkola's bound rises by itself: elsewhere a step after which the bound
-        would fall is shortened.
-        """
-        density = self._log_density(prior)
-        rises = self.bound is equations.jaakkola_bound
-        sites, wanted, step, has_converged = self.sites, self.sites, 1.0, False
-        bounds: list[float] = []
-        best: Solution | None = None
-        for _ in range(self._rules.max_iter):
-            tried = _between(sites, wanted, step)
-            solution = self._solver.solve(tried, prior)
-            expected, followed = self.bound(
-                *self._told, solution.latent_mean, solution.latent_variance
-            )
-            self._n_sweeps += 1
-            value = expected - solution.divergence
-            if bounds and value < bounds[-1] and not rises:
-                step, has_converged = step / 2, step < 0.1
-            else:
-                sites, best, wanted = tried, solution, followed
-                bounds.append(value)
-                self._record(value + density)
-                ahead = _gain_ahead(bounds, is_whole=step == 1.0)
-                has_converged = ahead <= self._rules.tol * max(1.0, abs(value))
-                step = min(1.0, 2 * step)
-            if has_converged:
-                break
-        assert best is not None
-        self.sites = wanted
-        return Settled(prior, bounds[-1] + density, best, has_converged)
-
-    def finish(self, settled: Settled) -> MemberFit:
-        """The fit of where the sweeps have ended."""
-        return MemberFit(
-            settled.prior,
-            settled.solution.posterior(),
-            np.array(self._trace),
-            self._n_sweeps,
-            settled.has_converged,
-        )
-
-    def _values(self, prior: Prior) -> Array:
-        return np.array([getattr(prior, each.name) for each in self.settings])
-
-    def _log_density(self, prior: Prior) -> float:
-        values = self._values(prior)
-        pairs = zip(self.settings, values, strict=True)
-        return sum(each.log_density(value) for each, value in pairs)
-
-    def _slopes(self, settled: Settled) -> Array:
-        slopes, values = settled.solution.slopes(), self._values(settled.prior)
-        return np.array(
-            [
-                slopes[each.name] + each.slope(value)
-                for each, value in zip(self.settings, values, strict=True)
-            ]
-        )
-
-    def _record(self, evidence: float) -> None:
-        if not self._trace or evidence > self._trace[-1]:
-            self._trace.append(evidence)
-
-
-def _affordable(prior: MatrixPrior, labelled: LabelledPairs) -> MatrixPrior:
-    """The prior itself, or what of it so many pairs leave time for."""
-    n_pairs = len(labelled.targets)
-    if n_pairs > MAX_PLACED:
-        prior = replace(prior, item_noise=0.0)
-        if min(n_pairs, prior.n_entries) > MAX_SIDE:
-            scatter = sum(over(labelled.features, gram))
-            prior = with_free_directions(prior, scatter, N_FREE)
-    return prior
-
-
-def _gain_ahead(bounds: list[float], *, is_whole: bool) -> float:
-    """What further sweeps may gain, each the same share of the one before.
-
-    The share lies between a tenth and a half; it is known after three whole steps.
-    """
-    if len(bounds) == 1:
-        return np.inf
-    if len(bounds) == 2 or not is_whole:
-        return abs(bounds[-1] - bounds[-2])
-    before, last = np.abs(np.diff(bounds[-3:]))
-    share = np.clip(last / max(before, 1e-300), 0.1, 0.5)
-    return float(last * share / (1 - share))
-
-
-def _between(sites: Sites, wanted: Sites, step: float) -> Sites:
-    if step == 1.0:
-        return wanted
-    return (
-        sites[0] + step * (wanted[0] - sites[0]),
-        sites[1] + step * (wanted[1] - sites[1]),
-    )
-
-
-def maximise_likelihood(
-    labelled: LabelledPairs, prior: Prior, rules: Rules
-) -> MemberFit:
-    """Find the weights >= 0 of greatest likelihood: section 5.2's MLE.
-
-    On separable pairs they have no limit; `max_iter` and `tol` end the climb. The
-    posterior is a point: its covariance is zero.
-    """
-    assert isinstance(prior, WeightPrior)
-    reached: list[float] = []
-    features, scale = np.asarray(labelled.features), labelled.weights.sum()
-
-    def objective(weights: Array) -> tuple[float, Array]:
-        value, slope = equations.likelihood_objective(
-            weights, features, labelled.targets, labelled.weights
-        )
-        return value / scale, slope / scale
-
-    found = minimize(
-        objective,
-        np.maximum(prior.mean, 0.0),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None)] * len(prior.mean),
-        callback=lambda weights: reached.append(-objective(weights)[0] * scale),
-        options={"maxiter": rules.max_iter, "ftol": rules.tol, "gtol": 1e-8},
-    )
-    weights = np.maximum(found.x, 0.0)
-    point = WeightPosterior(weights, np.zeros((len(weights), len(weights))))
-    evidence = np.array(reached or [-found.fun * scale])
-    return MemberFit(prior, point, evidence, len(evidence), True)
+    return MemberFit(prior, posterior, np.zeros(1), 0, True, MOST_AHEAD)

@@ -62,17 +62,6 @@ def predictive_probability(latent_mean: Array, latent_variance: Array) -> Array:
     return p_same
 
 
-def believed_answer(told: Array, p_same: Array) -> Array:
-    """P(same) of a pair told to be the same with probability t, by all the others p.
-
-    t p / (t p + (1 - t) (1 - p)): who flips a share e of the answers says "same" with
-    probability e + (1 - 2 e) sigma(-f), a mixture of the answer and its opposite. With
-    t = 1 - e this is the share of the answer itself in it.
-    """
-    same, different = told * p_same, (1 - told) * (1 - p_same)
-    return same / np.maximum(same + different, np.finfo(float).tiny)
-
-
 def corrected_probability(p_same: Array, shift: float, slope: float) -> Array:
     """sigma(shift + slope logit P): a prediction as it comes true."""
     return sigmoid(shift + slope * logit(p_same))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from likewise.asking.verdicts import Estimate
 from likewise.errors import InputError
 from likewise.pairs import check_labels, check_pairs
-from likewise.using.confidence import Signs, share_interval
+from likewise.using.confidence import Signs, knee, own_nearest, share_interval
 from likewise.using.decisions import NO_COST, JoinCurve, walk
 from likewise.using.joining import Joining, Joins
 from likewise.using.known import Known, believed
@@ -66,7 +66,7 @@ class Groups:
     def __str__(self) -> str:
         low, high = self.interval
         text = (
-            f"{self.n_groups:,} groups of {len(self.labels):,} items; "
+            f"{_in_words(self.n_groups)} of {len(self.labels):,} items; "
             f"in their right group: {self.share_right:.0%} ({low:.0%} to {high:.0%})."
         )
         if self.disbelieved:
@@ -142,7 +142,7 @@ class Untaught:
         """
         heights = self._joins.heights(np.sort(self._place[pairs], axis=1))
         p_label = JoinCurve(heights, labels).left_out(heights, labels)
-        return np.asarray((1 - p_label) / np.maximum(p_label, NO_COST))
+        return np.asarray((1 - p_label) / p_label)
 
 
 def _sort_out(space: Array, known: Known) -> Groups:
@@ -161,11 +161,18 @@ def _sort_out(space: Array, known: Known) -> Groups:
     labels = decisions.labels(families, n_joins)
     # All joins of one family's pieces, up to the first that was not made.
     pieces = joins.tops(decisions.until(n_joins))
-    labels, near = moved(space, labels, pieces, asked)
+    labels, near, whitened = moved(space, labels, pieces, asked)
     share, confidence = 1.0, np.ones(n_items)
     if len(decisions.steps) > 0:  # or else nothing is left to decide
-        sizes = np.bincount(labels)[labels]
-        signs = Signs(agreement, curve.steepness(), near, sizes)
+        signs = Signs(
+            agreement,
+            curve.steepness(),
+            curve.fit(heights, known.labels),
+            knee(free.costs, len(np.unique(labels))),
+            own_nearest(whitened, labels),
+            near,
+            np.bincount(labels)[labels],
+        )
         share = signs.share()
         confidence = signs.confidence(share, asked)
     p_right = curve.probability(joins.costs, joins.rivals)[decisions.steps]
@@ -234,7 +241,7 @@ class GroupVerdict:
 def judge_groups(groups: Groups) -> GroupVerdict:
     """Decide from how much is sorted right, and whether a question is left."""
     n_left, share = len(groups.doubts), groups.share_right
-    found = f"{groups.n_groups:,} groups"
+    found = _in_words(groups.n_groups)
     if n_left == 0:
         stop, reason = True, f"{found}, and every pair is known."
     elif share >= ENOUGH_SORTED:
@@ -243,6 +250,10 @@ def judge_groups(groups: Groups) -> GroupVerdict:
         n_doubtful = int((groups.confidence < DOUBTFUL).sum())
         stop, reason = False, f"{found}, and {n_doubtful:,} items are in doubt."
     return GroupVerdict(stop, reason, Estimate(share, *groups.interval))
+
+
+def _in_words(n_groups: int) -> str:
+    return "1 group" if n_groups == 1 else f"{n_groups:,} groups"
 
 
 def _doubts(

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
+
+from likewise.asking.candidates import row_blocks
+from likewise.using.cells import near_rows
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -16,9 +18,10 @@ Pairs = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Made = tuple[int, int, float, float]  # two pieces, the cost, and that of a rival
 
-# Pieces whose costs are all held at once: 72 MB. Of more, those that are each other's
-# cheapest among their neighbours are joined first, as Ward's method would.
-MAX_PIECES = 3_000
+# Pieces whose costs are all held at once, in time that grows with their square. Of
+# more, those that are each other's cheapest among their neighbours are joined first, as
+# Ward's method would.
+MAX_PIECES = 1_000
 # Neighbours among which a piece looks for its cheapest then.
 N_NEAREST = 12
 
@@ -41,17 +44,22 @@ class Joins:
             tops[self.pieces[made - self.n_items]] = tops[made]
         return tops[: self.n_items]
 
-    def heights(self, pairs: Pairs) -> Array:
-        """The greatest cost before each pair is in one piece; infinite if it never is.
+    def reached(self) -> Array:
+        """The greatest cost of each piece and what it is made of.
 
         What was joined under constraints may cost less than what it is made of.
         """
+        reached = [0.0] * self.n_items
+        for (a, b), cost in zip(self.pieces.tolist(), self.costs.tolist(), strict=True):
+            reached.append(max(reached[a], reached[b], cost))
+        return np.array(reached)
+
+    def heights(self, pairs: Pairs) -> Array:
+        """The greatest cost before a pair is in one piece; infinite if it never is."""
+        made = np.arange(self.n_items, self.n_items + len(self.pieces))
         parents = np.arange(self.n_items + len(self.pieces))
-        reached = np.zeros(len(parents))
-        for made, (a, b) in enumerate(self.pieces.tolist(), self.n_items):
-            parents[a] = parents[b] = made
-            cost = self.costs[made - self.n_items]
-            reached[made] = max(reached[a], reached[b], cost)
+        parents[self.pieces] = made[:, None]
+        reached = self.reached()
         return np.array([_meet(parents, reached, i, j) for i, j in pairs.tolist()])
 
 
@@ -75,8 +83,10 @@ class _Pieces:
     families: Rows  # pieces of one family belong together
 
     def costs(self, rows: Rows, others: Rows) -> Array:
-        gaps = self.centres[rows] - self.centres[others]
-        squared = np.einsum("ij,ij->i", gaps, gaps)
+        squared = np.empty(len(rows))
+        for block in row_blocks(len(rows), self.centres.shape[1]):
+            gaps = self.centres[rows[block]] - self.centres[others[block]]
+            squared[block] = np.einsum("ij,ij->i", gaps, gaps)
         a, b = self.sizes[rows], self.sizes[others]
         return np.asarray(2 * a * b / (a + b) * squared)
 
@@ -120,10 +130,20 @@ def _joins(
     first: list[Made],
     then: list[Made],
 ) -> Joins:
+    """All joins, those of neighbours where their cost puts them.
+
+    Neighbours are joined far and near at once; a join comes after what it is made of.
+    """
     made = first + then
     pieces = np.array([each[:2] for each in made], dtype=np.intp).reshape(-1, 2)
     costs = np.array([each[2:] for each in made]).reshape(-1, 2)
-    return Joins(n_items, pieces, costs[:, 0], costs[:, 1])
+    joins = Joins(n_items, pieces, costs[:, 0], costs[:, 1])
+    if not first:
+        return joins
+    order = np.argsort(joins.reached()[n_items:], kind="stable")
+    names = np.arange(n_items + len(made))
+    names[n_items + order] = n_items + np.arange(len(made))
+    return Joins(n_items, names[pieces[order]], costs[order, 0], costs[order, 1])
 
 
 def _are_asked(families: Rows, apart: Pairs) -> Mask:
@@ -155,18 +175,17 @@ def _join_near(pieces: _Pieces, asked: Mask, made: list[Made]) -> _Pieces:
 
 def _neighbours(centres: Array) -> Pairs:
     """Pairs of pieces of which one is among the nearest of the other."""
-    Z = centres.astype(np.float32)
-    search = NearestNeighbors(n_neighbors=N_NEAREST + 1).fit(Z)
-    found = search.kneighbors(Z, return_distance=False)
-    rows = np.repeat(np.arange(len(Z)), found.shape[1])
+    found = near_rows(centres, N_NEAREST)
+    rows = np.repeat(np.arange(len(found)), found.shape[1])
     return _edges(np.column_stack([rows, found.ravel()]))
 
 
 def _edges(pairs: Pairs) -> Pairs:
     """Each pair once, in order; as one number, which sorts much faster."""
-    pairs = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
+    i, j = pairs.T
     width = int(pairs.max(initial=0)) + 1
-    numbers = np.unique(pairs[:, 0] * width + pairs[:, 1])
+    numbers = np.sort((np.minimum(i, j) * width + np.maximum(i, j))[i != j])
+    numbers = numbers[np.diff(numbers, prepend=-1) > 0]
     return np.column_stack(np.divmod(numbers, width))
 
 

@@ -1,5 +1,7 @@
 """Items that move to the nearest piece, once the groups are found."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
@@ -23,12 +25,14 @@ def scaled(space: Array) -> Array:
     return space / np.sqrt(2 * variance) if variance > 0 else space
 
 
-def moved(space: Array, labels: Rows, pieces: Rows, asked: Mask) -> tuple[Rows, Array]:
+def moved(
+    space: Array, labels: Rows, pieces: Rows, asked: Mask
+) -> tuple[Rows, Array, Array]:
     """Let items move to the nearest piece, those asked about aside.
 
     Distances are measured where items of a group scatter alike in all directions. Back
-    come the groups, and squared distances to the nearest piece of the own and of
-    another group, (n_items, 2).
+    come the groups, squared distances to the nearest piece of the own and of another
+    group, (n_items, 2), and the items as they were measured.
     """
     whitened = _whitened(space, labels)
     _, first, piece = np.unique(pieces, return_index=True, return_inverse=True)
@@ -41,7 +45,7 @@ def moved(space: Array, labels: Rows, pieces: Rows, asked: Mask) -> tuple[Rows, 
         if (wanted == piece).all():
             break
         piece = wanted
-    return group_of[piece], _nearest(whitened, piece, group_of)[1]
+    return group_of[piece], _nearest(whitened, piece, group_of)[1], whitened
 
 
 def _nearest(space: Array, piece: Rows, group_of: Rows) -> tuple[Rows, Array]:
@@ -51,7 +55,7 @@ def _nearest(space: Array, piece: Rows, group_of: Rows) -> tuple[Rows, Array]:
     """
     n_pieces = len(group_of)
     sizes = np.bincount(piece, minlength=n_pieces)
-    centres = _means(space, piece, n_pieces)
+    centres = means(space, piece, n_pieces)
     squares = np.einsum("ij,ij->i", centres, centres)
     without = ((sizes / np.maximum(sizes - 1, 1)) ** 2)[piece]
     nearest, near = np.empty(len(space), dtype=np.intp), np.empty((len(space), 2))
@@ -74,7 +78,7 @@ def _whitened(space: Array, labels: Rows) -> Array:
     The scatter within groups is shrunk as Ledoit and Wolf do.
     """
     sizes = np.bincount(labels)
-    centres = _means(space, labels, len(sizes))
+    centres = means(space, labels, len(sizes))
     shared = sizes[labels] > 1
     if shared.sum() < 3:
         return space
@@ -88,7 +92,8 @@ def _whitened(space: Array, labels: Rows) -> Array:
     return scaled(space @ (vectors / np.sqrt(values)))
 
 
-def _means(space: Array, piece: Rows, n_pieces: int) -> Array:
+def means(space: NDArray[np.floating[Any]], piece: Rows, n_pieces: int) -> Array:
+    """The centre of each piece, (n_pieces, n_dimensions)."""
     sums = coo_array(
         (np.ones(len(piece)), (piece, np.arange(len(piece)))),
         shape=(n_pieces, len(piece)),

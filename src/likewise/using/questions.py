@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.asking.closure import Closure, Forest
+from likewise.asking.trials import RATES, prior
 from likewise.using.groups import REACH, Groups
 
 Array = NDArray[np.float64]
@@ -14,11 +15,9 @@ Rows = NDArray[np.intp]
 Pairs = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-# How often an annotator is taken to err who was never caught, and how many answers
-# confirmed when asked again it takes to halve that.
-RARE_ERRORS, HALVED_AFTER = 0.05, 5
-# An answer is not asked for again that is wrong with a probability below this.
-SURE_ENOUGH = 0.01
+# An answer is not asked for again that is wrong with a probability below this: while no
+# error was found, for one repeat in ten to find one; and after that.
+UNTRIED, SURE_ENOUGH = 0.1, 0.01
 
 
 @dataclass(frozen=True)
@@ -29,31 +28,66 @@ class Given:
     labels: Array  # (n,): +1 or -1
     misfits: Array  # (n,): P(wrong) / e of each, where errors are as rare as e
     n_times: NDArray[np.intp]  # (n,): how often the pair was answered
-    is_changed: Mask  # (n,): whether the last answer was not the one before
+    is_changed: Mask  # (n,): whether the second answer was not the first
+    # (n,): whether the pair is left alone: its answer was corrected by who had given
+    # it, or somebody was unsure not long ago.
+    is_left: Mask
     families: Rows  # (n_items,): equal for items that answers have made one
+    flip_rate: float  # of answers, as the learner estimates it; 0 if all are believed
+    n_open: int  # pairs that may be asked and are not known
 
-    def error_rate(self, flip_rate: float) -> float:
-        """How often answers are wrong, by those caught and those asked again.
+    @property
+    def error_rate(self) -> float:
+        """How often answers are wrong, by the learner and by those asked again."""
+        rates, weights = self._rates()
+        return float(weights @ rates)
 
-        An answer that changes when it is asked for again was wrong once in two.
-        """
-        n_wrong = RARE_ERRORS * HALVED_AFTER + self.is_changed.sum() / 2
-        n_repeated = (self.n_times - 1).sum()
-        return max(flip_rate, float(n_wrong / (HALVED_AFTER + n_repeated)))
-
-    def caught(self, flip_rate: float) -> float:
+    @property
+    def caught(self) -> float:
         """The same, as long as no answer was found to be wrong 0."""
-        is_caught = flip_rate > 0 or self.is_changed.any()
-        return self.error_rate(flip_rate) if is_caught else 0.0
+        is_caught = self.flip_rate > 0 or self.is_changed.any()
+        return self.error_rate if is_caught else 0.0
 
-    def p_wrong(self, rate: float) -> Array:
+    def p_wrong(self) -> Array:
         """How likely each answer is wrong, if it may be asked for again; or else 0.
 
-        Two answers that differ leave even odds, and a third one decides.
+        Two answers that differ leave even odds, and a third one decides. Nothing is
+        asked again once all is known and nobody was found to err.
         """
-        odds = np.where(self.is_changed, 1.0, rate / (1 - rate)) * self.misfits
+        if self.n_open == 0 and self.caught == 0:
+            return np.zeros(len(self.pairs))
+        rates, weights = self._rates()
+        once = weights @ _first_wrong(rates, self.misfits)
+        changed = self.misfits / (1 + self.misfits)
         is_open = (self.n_times == 1) | (self.is_changed & (self.n_times == 2))
-        return np.where(is_open, odds / (1 + odds), 0.0)
+        wrong = np.where(self.is_changed, changed, once)
+        return np.where(is_open & ~self.is_left, wrong, 0.0)
+
+    def _rates(self) -> tuple[Array, Array]:
+        """Rates of errors, and how likely each is by the answers asked for again.
+
+        A second answer is as the first if both are right or both wrong; and the less
+        the first was to be expected, the more it says of the rate that it was repeated.
+        """
+        again = self.n_times > 1
+        is_changed = self.is_changed[again]
+        # Of an answer that was changed, the first was the other one.
+        misfits = self.misfits[again] ** np.where(is_changed, -1, 1)
+        wrong = _first_wrong(RATES, misfits)
+        agrees = (1 - wrong) * (1 - RATES[:, None]) + wrong * RATES[:, None]
+        likelihood = np.where(is_changed, 1 - agrees, agrees)  # (n_rates, n_again)
+        log = np.log(prior()) + np.log(np.maximum(likelihood, 1e-9)).sum(axis=1)
+        weights = np.exp(log - log.max())
+        weights /= weights.sum()
+        if weights @ RATES < self.flip_rate:
+            return np.array([self.flip_rate]), np.ones(1)
+        return RATES, weights
+
+
+def _first_wrong(rates: Array, misfits: Array) -> Array:
+    """P(wrong) of answers given once, by the rate of errors: (n_rates, n)."""
+    odds = (rates / (1 - rates))[:, None] * misfits
+    return odds / (1 + odds)
 
 
 def choose_questions(
@@ -76,17 +110,18 @@ def choose_questions(
     pairs = np.concatenate([again[0], pairs[is_open]])
     gains = np.r_[again[1], gains[is_open]]
     order = np.argsort(-gains, kind="stable")
+    # A repeat is asked for what it is worth, not for want of others that fit a batch.
+    order = order[(order >= len(again[0])) | (np.arange(len(order)) < n_pairs)]
     kept = _apart(pairs[order], order < len(again[0]), n_pairs, closure)
     return pairs[order][kept]
 
 
-def doubted_answers(
-    groups: Groups, given: Given, flip_rate: float
-) -> tuple[Pairs, Array]:
+def doubted_answers(groups: Groups, given: Given) -> tuple[Pairs, Array]:
     """Answers that may be wrong, and what it is worth to ask for them again."""
-    wrong = given.p_wrong(given.error_rate(flip_rate))
+    wrong = given.p_wrong()
     worth = wrong * _hanging(given, groups) ** REACH
-    kept = (wrong >= SURE_ENOUGH) & (worth > 0)
+    enough = SURE_ENOUGH if given.caught > 0 else UNTRIED
+    kept = (wrong >= enough) & (worth > 0)
     return given.pairs[kept], worth[kept]
 
 

@@ -275,6 +275,14 @@ def test_a_phone_fits_and_takes_touches(server, visit):
     )
 
 
+def box(element):
+    """Where an element is; one that is just being drawn anew has no place yet."""
+    while True:
+        element.wait_for()
+        if (place := element.bounding_box()) is not None:
+            return place
+
+
 def test_one_contradiction_breaks_no_layout(tmp_path, visit, serve):
     """It is said above the figures; at phone width nothing sticks out."""
     path = make_project(tmp_path / "clash.likewise")
@@ -285,9 +293,8 @@ def test_one_contradiction_breaks_no_layout(tmp_path, visit, serve):
     server = serve(path)
 
     wide = visit(server, viewport={"width": 1000, "height": 800})
-    alert = wide.get_by_role("link", name="1 contradiction to settle").bounding_box()
-    curve = wide.locator(".curve").bounding_box()
-    counts = wide.locator(".counts").bounding_box()
+    alert = box(wide.get_by_role("link", name="1 contradiction to settle"))
+    curve, counts = box(wide.locator(".curve")), box(wide.locator(".counts"))
     assert alert["y"] + alert["height"] < min(curve["y"], counts["y"])
     assert curve["x"] > counts["x"] + counts["width"]
     phone = visit(server, viewport={"width": 360, "height": 740}, is_mobile=True)
@@ -379,6 +386,29 @@ def test_sounds_and_rows_have_their_own_looks(tmp_path, visit, serve):
     page = visit(serve(tmp_path / "t.likewise"))
     assert page.locator(".pair .differs").count() == 2
     assert all("size" in t for t in page.locator(".pair .differs").all_inner_texts())
+
+
+def test_sounds_and_rows_of_a_group_are_chosen(tmp_path, visit, serve):
+    """The box lies over nothing, and nothing over it; rows are shown whole."""
+    (tmp_path / "sounds").mkdir()
+    for k in range(4):
+        (tmp_path / "sounds" / f"{k}.wav").write_bytes(tone(200 + 300 * k))
+    cells = [f"column {k}" for k in range(9)]
+    rows = [",".join(f"{k}{word[-1]}" for word in cells) for k in range(4)]
+    (tmp_path / "t.csv").write_text("\n".join([",".join(cells), *rows]))
+    told("new", tmp_path / "s.likewise", "--audio", tmp_path / "sounds")
+    told("new", tmp_path / "t.likewise", "--table", tmp_path / "t.csv")
+
+    for name in ("s", "t"):
+        server = serve(tmp_path / f"{name}.likewise")
+        page = visit(server)
+        page.goto(f"{server.base}/group?item=0")
+        page.locator(".member input").first.click()
+        expect(page.locator(".bar-below")).to_contain_text("1 item chosen.")
+        page.locator(".member input").first.click()
+        expect(page.locator(".bar-below")).to_be_hidden()
+    cut = "(list) => list.filter((one) => one.scrollHeight > one.clientHeight).length"
+    assert page.locator(".member .fields").evaluate_all(cut) == 0
 
 
 def test_when_the_server_is_gone_the_page_says_so(tmp_path, chromium, serve):

@@ -84,6 +84,25 @@ def test_two_groups_are_made_one_and_undone(sorting):
     assert groups(client) == before
 
 
+def test_both_pages_say_that_answers_contradict_others(sorting):
+    """Groups said to be one that answers keep apart: what was not followed, a link."""
+    client = sorting.client
+    a, b, c = groups(client)[0]["items"][:3]
+    words = "1 answer contradicts others and is not followed here"
+    assert words not in client.get("/groups").text
+
+    for one, other, said in ((a, b, "same"), (b, c, "same"), (a, c, "different")):
+        told = {"items": [one], "others": [other], "answer": said}
+        assert client.post("/api/groups/answers", json=told).status_code == 201
+
+    for address in ("/groups", f"/group?item={a}"):
+        page = client.get(address).text
+        assert f'<a href="./contradictions">{words}</a>' in page
+    for _ in range(3):
+        client.post("/undo")
+    assert words not in client.get("/groups").text
+
+
 def test_items_are_sent_away_and_moved(sorting):
     """An item leaves its group, or goes to another, by what stands for them."""
     client = sorting.client

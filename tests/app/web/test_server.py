@@ -10,10 +10,12 @@ import httpx
 import numpy as np
 import pytest
 
+from likewise.app.insight import Progress
 from likewise.app.project import Project
 from likewise.app.records import Medium
+from likewise.app.web.rendering import templates
 from likewise.app.writer import Writer
-from tests.app.conftest import word_for
+from tests.app.conftest import make_tiny, word_for
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -56,6 +58,32 @@ def test_an_answer_comes_back_with_the_next_question(path, serve):
     undone = client.post("/api/undo").json()
     assert undone["question"]["id"] == question["id"]
     assert client.get("/api/progress").json()["n_answers"] == 0
+
+
+def test_a_pair_asked_again_says_that_it_is(tmp_path, serve):
+    """Whoever answered it before is not left to think that the answer was lost."""
+    words = "You have answered this pair before"
+    path = make_tiny(tmp_path / "tiny.likewise")
+    with Project.open(path) as project:
+        project.tell([(0, 1, 1), (1, 2, 1), (0, 2, -1)], "me")
+    client = serve(path).client
+
+    assert client.get("/api/question").json()["question"]["is_again"]
+    assert words in client.get("/").text
+    client.put("/api/annotator", json={"name": "Bo"})
+    assert not client.get("/api/question").json()["question"]["is_again"]
+    assert words not in client.get("/").text
+
+
+def test_ones_own_random_answers_are_called_ones_own():
+    """Whoever reads it is not spoken of by name."""
+    progress = Progress(50, 25, 25, 0, 0, 0, "groups", [], False, "", ["me", "Bo"])
+
+    page = templates.get_template("_progress.html")
+    said = page.render(progress=progress, annotator="me")
+
+    assert "Your answers look random" in said
+    assert "The answers of Bo look random" in said
 
 
 def test_the_same_answer_twice_is_a_conflict(path, serve):
@@ -216,6 +244,21 @@ def test_a_large_body_is_refused(served):
     reply = served.client.post("/api/undo", content=b"x" * (1024 * 1024 + 1))
 
     assert reply.status_code == 413
+
+
+@pytest.mark.parametrize("address", ["/api/answers", "/task"])
+def test_a_body_that_does_not_tell_its_size_is_called_too_large(served, address):
+    """Cut off while it is read, and said to be what it is."""
+    kind = {
+        "/api/answers": "application/json",
+        "/task": "application/x-www-form-urlencoded",
+    }[address]
+    parts = (b"x" * 65_536 for _ in range(40))
+
+    reply = served.client.post(address, content=parts, headers={"content-type": kind})
+
+    assert reply.status_code == 413
+    assert "A request must have at most 1048576 bytes." in reply.text
 
 
 def test_hostile_names_are_shown_harmlessly(tmp_path, serve):

@@ -71,6 +71,7 @@ class QuestionView(BaseModel):
     asked: str
     model_version: int
     is_flagged: bool
+    is_again: bool = Field(description="Whether the same person answered it before.")
 
 
 class AnswerView(BaseModel):
@@ -124,6 +125,10 @@ def view_question(project: Project, question: Question) -> QuestionView:
         asked=question.asked,
         model_version=question.model_version,
         is_flagged=question.id in project.flagged(),
+        is_again=any(
+            (answer.pair, answer.annotator) == (question.pair, question.annotator)
+            for answer in project.current_answers()
+        ),
     )
 
 

@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
+from starlette.exceptions import HTTPException
+
 from likewise.app.web.sessions import Sessions, is_equal
 
 Scope = MutableMapping[str, Any]
@@ -74,8 +76,14 @@ class Refusal:
 TOO_LARGE = Refusal(413, f"A request must have at most {MAX_BODY} bytes.")
 
 
-class _TooLargeError(Exception):
-    """A body grew beyond the limit without having said so."""
+class _TooLargeError(HTTPException):
+    """A body grew beyond the limit without having said so.
+
+    Of this kind, because the application takes any other for a body it cannot parse.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(TOO_LARGE.status, TOO_LARGE.words)
 
 
 class Guard:

@@ -69,6 +69,7 @@ def group_page(
     return page(
         request,
         "group.html",
+        found=found,
         group=group,
         anchor=item,
         sure_ones=[one for one in members if one[1] >= DOUBTFUL],

@@ -3,11 +3,11 @@
 import hmac
 import secrets
 import threading
-import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from likewise import InputError
+from likewise.app.inputs import folded_name
 
 # More browsers than this are not let in.
 MAX_SESSIONS = 1000
@@ -99,15 +99,15 @@ class Sessions:
         Under another's name it could take that person's answers back. Who started the
         server may take up a name of an earlier run; guests are given an address.
         """
-        used = {_folded(name) for name in self._used_names()}
+        used = {folded_name(name) for name in self._used_names()}
         with self._lock:
             visitor = self._visitors[session]
             if annotator in visitor.names:
                 visitor.name = annotator
                 return
-            others = {_folded(name) for name in self._names() - {visitor.name}}
-            is_used = _folded(annotator) in used and not visitor.is_owner
-            if is_used or _folded(annotator) in others:
+            others = {folded_name(name) for name in self._names() - {visitor.name}}
+            is_used = folded_name(annotator) in used and not visitor.is_owner
+            if is_used or folded_name(annotator) in others:
                 raise InputError(
                     f"Somebody else answers as {annotator!r}. Choose another name, or "
                     "have an address made for it: likewise label --annotator NAME."
@@ -124,8 +124,3 @@ def find_secret(known: Iterable[str], given: str) -> str | None:
 def is_equal(one: str, other: str) -> bool:
     """Compare two secrets in a time that tells nothing."""
     return hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))
-
-
-def _folded(name: str) -> str:
-    """What two names have in common that a person would take for one."""
-    return unicodedata.normalize("NFKC", name).casefold()

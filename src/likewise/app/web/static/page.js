@@ -632,7 +632,8 @@ function startChoosing(form) {
 function startConfirm(box) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (event.target.closest("input, textarea, select, button, a")) return;
+    if (event.target.closest("input, textarea, select")) return;
+    if (event.key === " " && event.target.closest("button, a")) return; // presses it
     if (box.querySelector("audio") && (event.key === " " || event.key === "p")) {
       event.preventDefault();
       playBoth();
@@ -644,6 +645,8 @@ function startConfirm(box) {
     event.preventDefault();
     button.click();
   }, true); // before a player takes space for itself
+  const play = box.querySelector("[data-act=play]");
+  if (play) play.addEventListener("click", playBoth);
 }
 
 const START = { question: startQuestion, map: startMap, choosing: startChoosing, confirm: startConfirm };

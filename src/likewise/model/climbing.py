@@ -1,0 +1,302 @@
+"""Sweeps of one prior, and the settings that the evidence chooses for it.
+
+One loop serves all models: a pair's likelihood is replaced by a Gaussian site, the
+Gaussian posterior of the sites is solved for, and the sites are found anew where the
+posterior now lies. What differs is the bound (Jaakkola's, as in the paper, or the tight
+one) and the solver.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from likewise.model import equations, matrix
+from likewise.model.equations import Sites
+from likewise.model.parts import gram, over
+from likewise.model.posterior import MetricPosterior, WeightPosterior
+from likewise.model.priors import (
+    NOISY_START,
+    MatrixPrior,
+    Prior,
+    Setting,
+    WeightPrior,
+    with_free_directions,
+    with_settings,
+)
+from likewise.model.solvers import (
+    LabelledPairs,
+    Solution,
+    Solver,
+    WeightSolver,
+    matrix_solver,
+)
+
+Array = NDArray[np.float64]
+# Of targets, weights and moments of f: a lower bound of the log likelihood, and sites.
+Bound = Callable[[Array, Array, Array, Array], tuple[float, Sites]]
+
+
+# Nats of evidence that are left lying when the settings of a prior are searched for.
+WORTHLESS = 0.02
+# Of what a sweep gained the next one is taken to gain no less, and no more.
+LEAST_AHEAD, MOST_AHEAD = 0.1, 0.5
+# Entries and pairs, the fewer of which decide how long a sweep takes: above so many the
+# free matrix is held to N_FREE directions, those in which the pairs differ most. What
+# that costs is in docs/math.md.
+MAX_SIDE, N_FREE = 1_500, 40
+# Up to this many pairs items may lie off their features: the time of a fit grows with
+# the third power of the pairs then, whatever the number of dimensions.
+MAX_PLACED = 1_500
+
+
+class Rules(NamedTuple):
+    """How a fit is made."""
+
+    inference: str = "variational"
+    max_iter: int = 100
+    tol: float = 1e-4
+
+
+@dataclass(frozen=True)
+class MemberFit:
+    """One prior at the settings chosen, its posterior, and how it was reached."""
+
+    prior: Prior
+    posterior: MetricPosterior
+    # (n_iter,): the lower bound after each sweep that raised it, and the log density
+    # of the settings that it chose.
+    evidence: Array
+    n_sweeps: int
+    has_converged: bool
+    share: float  # of what a sweep gained the next one does
+
+
+class Settled(NamedTuple):
+    """Where sweeps at one prior have ended."""
+
+    prior: Prior
+    evidence: float  # the lower bound, and the log density of the settings
+    solution: Solution
+    has_converged: bool
+
+
+class Climb:
+    """Sweeps of one prior, which keep their sites from one setting to the next."""
+
+    def __init__(
+        self,
+        labelled: LabelledPairs,
+        prior: Prior,
+        settings: tuple[Setting, ...],
+        rules: Rules,
+    ) -> None:
+        if isinstance(prior, MatrixPrior):
+            prior = _affordable(prior, labelled)
+        self.prior = prior
+        self.settings = tuple(each for each in settings if getattr(prior, each.name))
+        self.bound: Bound
+        self._solver: Solver
+        if isinstance(prior, WeightPrior):
+            sign = "clipped" if rules.inference == "variational-clip" else "held"
+            self._solver = WeightSolver(labelled, sign)
+            self.bound = equations.jaakkola_bound
+        else:
+            self._solver = matrix_solver(labelled, prior)
+            self.bound = matrix.tight_bound
+        self._told, self._rules = (labelled.targets, labelled.weights), rules
+        # The first sites are Jaakkola's: they exist wherever f may lie.
+        moments = self._solver.start(prior)
+        self.sites = equations.jaakkola_bound(*self._told, *moments)[1]
+        self._share = self.expected_share = MOST_AHEAD
+        self._n_sweeps = 0
+        self._trace: list[float] = []
+
+    def search(self, near: Prior | None = None) -> MemberFit:
+        """Let the evidence choose the settings; the search begins near a prior."""
+        if not self.settings:
+            return self.finish(self.settle(self.prior))
+        if not self._trace:
+            self.settle(self.prior)  # so large is the bound: what is nothing beside it
+        reached: list[Settled] = []
+        widths = np.array([min(each.spread, 1.0) for each in self.settings])
+
+        def objective(place: Array) -> tuple[float, Array]:
+            values = np.exp(place * widths)
+            settled = self.settle(with_settings(self.prior, self.settings, values))
+            reached.append(settled)
+            return -settled.evidence, -self._slopes(settled) * widths
+
+        bounds = [
+            (np.log(each.lowest) / width, np.log(each.highest) / width)
+            for each, width in zip(self.settings, widths, strict=True)
+        ]
+        start = np.log(self._values(near or self.prior)) / widths
+        scale = max(1.0, abs(max(self._trace)))
+        minimize(
+            objective,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"ftol": WORTHLESS / scale, "gtol": WORTHLESS, "maxiter": 15},
+        )
+        return self.finish(max(reached, key=lambda settled: settled.evidence))
+
+    def better_start(self) -> Prior:
+        """The prior as it is, or with noisy items, whichever has more evidence."""
+        chosen = {each.name for each in self.settings}
+        if not NOISY_START.keys() <= chosen:
+            return self.prior
+        values: dict[str, Any] = NOISY_START
+        noisy = replace(self.prior, **values)
+        before = self.settle(self.prior).evidence
+        return noisy if self.settle(noisy).evidence > before else self.prior
+
+    def settle(self, prior: Prior) -> Settled:
+        """Sweep at this prior until the bound has less than `tol` of its size to gain.
+
+        Only Jaakkola's bound rises by itself: elsewhere a step after which the bound
+        would fall is shortened.
+        """
+        density = self._log_density(prior)
+        rises = self.bound is equations.jaakkola_bound
+        sites, wanted, step, has_converged = self.sites, self.sites, 1.0, False
+        bounds: list[float] = []
+        best: Solution | None = None
+        for _ in range(self._rules.max_iter):
+            tried = _between(sites, wanted, step)
+            solution = self._solver.solve(tried, prior)
+            expected, followed = self.bound(
+                *self._told, solution.latent_mean, solution.latent_variance
+            )
+            self._n_sweeps += 1
+            value = expected - solution.divergence
+            if bounds and value < bounds[-1] and not rises:
+                step, has_converged = step / 2, step < 0.1
+            else:
+                sites, best, wanted = tried, solution, followed
+                bounds.append(value)
+                self._record(value + density)
+                ahead = self._gain_ahead(bounds, is_whole=step == 1.0)
+                has_converged = ahead <= self._rules.tol * max(1.0, abs(value))
+                step = min(1.0, 2 * step)
+            if has_converged:
+                break
+        assert best is not None
+        self.sites = wanted
+        return Settled(prior, bounds[-1] + density, best, has_converged)
+
+    def finish(self, settled: Settled) -> MemberFit:
+        """The fit of where the sweeps have ended."""
+        return MemberFit(
+            settled.prior,
+            settled.solution.posterior(),
+            np.array(self._trace),
+            self._n_sweeps,
+            settled.has_converged,
+            self._share,
+        )
+
+    def _values(self, prior: Prior) -> Array:
+        return np.array([getattr(prior, each.name) for each in self.settings])
+
+    def _log_density(self, prior: Prior) -> float:
+        values = self._values(prior)
+        pairs = zip(self.settings, values, strict=True)
+        return sum(each.log_density(value) for each, value in pairs)
+
+    def _slopes(self, settled: Settled) -> Array:
+        slopes, values = settled.solution.slopes(), self._values(settled.prior)
+        return np.array(
+            [
+                slopes[each.name] + each.slope(value)
+                for each, value in zip(self.settings, values, strict=True)
+            ]
+        )
+
+    def _gain_ahead(self, bounds: list[float], *, is_whole: bool) -> float:
+        """What further sweeps may gain, each the same share of the one before.
+
+        Three whole steps show the share; before, it is the one expected.
+        """
+        gains = np.abs(np.diff(bounds[-3:]))
+        if len(gains) == 0:
+            return np.inf
+        if not is_whole:
+            return float(gains[-1])
+        share = self.expected_share
+        if len(gains) == 2:
+            share = gains[1] / max(gains[0], 1e-300)
+            share = self._share = float(np.clip(share, LEAST_AHEAD, MOST_AHEAD))
+        return float(gains[-1] * share / (1 - share))
+
+    def _record(self, evidence: float) -> None:
+        if not self._trace or evidence > self._trace[-1]:
+            self._trace.append(evidence)
+
+
+def _affordable(prior: MatrixPrior, labelled: LabelledPairs) -> MatrixPrior:
+    """The prior itself, or what of it so many pairs leave time for."""
+    n_pairs = len(labelled.targets)
+    if n_pairs > MAX_PLACED:
+        prior = replace(prior, item_noise=0.0)
+        if min(n_pairs, prior.n_entries) > MAX_SIDE:
+            scatter = sum(over(labelled.features, gram))
+            prior = with_free_directions(prior, scatter, N_FREE)
+    return prior
+
+
+def n_products(prior: Prior, n_pairs: int) -> float:
+    """Products that a sweep takes where pairs are many; few for all others."""
+    if n_pairs <= MAX_PLACED or not isinstance(prior, MatrixPrior):
+        return 0.0
+    n_entries = prior.n_entries
+    if min(n_pairs, n_entries) > MAX_SIDE:
+        n_entries = N_FREE * (N_FREE + 1) // 2
+    return n_pairs * float(min(n_pairs, n_entries)) ** 2
+
+
+def _between(sites: Sites, wanted: Sites, step: float) -> Sites:
+    if step == 1.0:
+        return wanted
+    return (
+        sites[0] + step * (wanted[0] - sites[0]),
+        sites[1] + step * (wanted[1] - sites[1]),
+    )
+
+
+def maximise_likelihood(
+    labelled: LabelledPairs, prior: Prior, rules: Rules
+) -> MemberFit:
+    """Find the weights >= 0 of greatest likelihood: section 5.2's MLE.
+
+    On separable pairs they have no limit; `max_iter` and `tol` end the climb. The
+    posterior is a point: its covariance is zero.
+    """
+    assert isinstance(prior, WeightPrior)
+    reached: list[float] = []
+    features, scale = np.asarray(labelled.features), labelled.weights.sum()
+
+    def objective(weights: Array) -> tuple[float, Array]:
+        value, slope = equations.likelihood_objective(
+            weights, features, labelled.targets, labelled.weights
+        )
+        return value / scale, slope / scale
+
+    found = minimize(
+        objective,
+        np.maximum(prior.mean, 0.0),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None)] * len(prior.mean),
+        callback=lambda weights: reached.append(-objective(weights)[0] * scale),
+        options={"maxiter": rules.max_iter, "ftol": rules.tol, "gtol": 1e-8},
+    )
+    weights = np.maximum(found.x, 0.0)
+    point = WeightPosterior(weights, np.zeros((len(weights), len(weights))))
+    evidence = np.array(reached or [-found.fun * scale])
+    return MemberFit(prior, point, evidence, len(evidence), True, MOST_AHEAD)

@@ -1,0 +1,45 @@
+"""Neighbours by cells: nearly all of the true ones, whatever the points are."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.neighbors import NearestNeighbors
+
+from likewise.using.cells import MAX_EXACT, near_rows
+
+
+def test_few_points_have_their_true_neighbours(rng):
+    """As many as are looked at all at once."""
+    points = rng.normal(size=(50, 2))
+
+    found = near_rows(points, 4)
+
+    squared = ((points[:, None] - points) ** 2).sum(axis=2)
+    expected = np.argsort(squared, axis=1)[:, :5]
+    assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
+
+
+@pytest.mark.parametrize("n_groups", [40, 3_000])
+def test_of_many_points_nearly_all_neighbours_are_found(rng, n_groups):
+    """In large groups and in small ones; each point is among its own."""
+    centres = rng.normal(size=(n_groups, 10))
+    points = np.repeat(centres, 12_000 // n_groups, axis=0)
+    points += 0.1 * rng.normal(size=points.shape)
+    assert len(points) > MAX_EXACT
+
+    found = near_rows(points, 3)
+
+    tried = np.arange(0, len(points), 40)
+    search = NearestNeighbors(n_neighbors=4).fit(points)
+    true = search.kneighbors(points[tried], return_distance=False)
+    shares = [np.isin(a, b).mean() for a, b in zip(true, found[tried], strict=True)]
+    assert np.mean(shares) > 0.9
+    assert (found == np.arange(len(points))[:, None]).any(axis=1).mean() > 0.99
+
+
+def test_points_that_are_all_equal_have_neighbours():
+    """Cells that would hold everything are cut: no block has all distances."""
+    found = near_rows(np.zeros((MAX_EXACT + 1, 2)), 5)
+
+    assert found.shape == (MAX_EXACT + 1, 6)
+    assert all(len(set(row)) == 6 for row in found[::500].tolist())
