@@ -1,5 +1,6 @@
 """What a project shows of itself."""
 
+import threading
 import time
 
 import numpy as np
@@ -90,6 +91,22 @@ def test_the_curve_waits_for_what_else_nobody_waits_for(path):
 
     assert meanwhile == []
     insight.close()
+    project.close()
+
+
+def test_it_ends_although_the_curve_waits_for_others(path):
+    """Whoever is told to end while it waits for its turn draws nothing more."""
+    project = Project(Store.open(path))
+    with project.background:
+        insight = Insight(project, is_live=True)
+        time.sleep(1.0)  # it wants to draw, and waits for its turn
+        closing = threading.Thread(target=insight.close, daemon=True)
+        closing.start()
+        time.sleep(0.2)  # it is told
+    closing.join(60)
+
+    assert not closing.is_alive()
+    assert insight.curve() == []
     project.close()
 
 

@@ -79,11 +79,15 @@ def test_of_any_answers_the_believed_ones_are_respected(case, seed, max_pieces):
 
 
 @settings(deadline=None)
-@given(st.integers(2, 40), st.integers(0, 10_000), st.sampled_from([0.0, 0.3]))
-def test_the_order_of_items_is_of_no_account(n_items, seed, flipped):
+@given(
+    *(st.integers(2, 40), st.integers(0, 10_000)),
+    *(st.sampled_from([0.0, 0.3]), st.booleans()),
+)
+def test_the_order_of_items_is_of_no_account(n_items, seed, flipped, is_tied):
     """Shuffled items, with their answers, wrong ones too, are in the same groups."""
     rng = np.random.RandomState(seed)
     X, y = rng.normal(size=(n_items, 3)), rng.randint(0, 4, n_items)
+    X[:, 2] = np.sign(X[:, 2]) if is_tied else X[:, 2]
     asked = np.sort(rng.randint(0, n_items, (n_items, 2)), axis=1)
     asked = np.unique(asked[asked[:, 0] < asked[:, 1]], axis=0)
     told = answers(y, asked)

@@ -173,6 +173,8 @@ class Insight:
                 return
             with self.project.background:
                 self._wish.clear()
+                if self._closing.is_set():  # while others computed: that wish is gone
+                    return
                 start = time.monotonic()
                 try:
                     self.estimate()

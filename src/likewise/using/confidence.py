@@ -97,6 +97,7 @@ def own_nearest(space: Array, labels: NDArray[np.intp]) -> float:
     """The share of items whose nearest one is in their group; of some of them."""
     if len(space) < 2:
         return 1.0
+    space = (space - space.mean(axis=0)).astype(np.float32)
     squares = np.einsum("ij,ij->i", space, space)
     tried = np.arange(0, len(space), -(-len(space) // N_TRIED))
     n_own = 0

@@ -117,9 +117,13 @@ def group(
 def _own_order(space: Array) -> tuple[Rows, Rows]:
     """An order that items have whatever order they are given in; the place of each.
 
-    Joins of equal cost are made in the order of rows.
+    Joins of equal cost are made in the order of rows. The last number decides, and the
+    others only where it is equal.
     """
-    order = np.lexsort(space.T)
+    last = space[:, -1]
+    order = np.argsort(last, kind="stable")
+    if (np.diff(last[order]) == 0).any():
+        order = np.lexsort(space.T)
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.arange(len(order))
     return order, place
