@@ -10,7 +10,6 @@ Usage: python benchmarks/beyond.py [--gib 5] [--folder /tmp]
 
 import argparse
 import os
-import resource
 import tempfile
 import time
 from pathlib import Path
@@ -19,6 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from rich.progress import track
+from size import memory
 
 from likewise import BayesianMetric, scale
 from likewise.pairs import draw_pairs
@@ -42,17 +42,10 @@ def report(name, action):
     start, core = time.perf_counter(), time.process_time()
     result = action()
     taken = f"{time.perf_counter() - start:.0f} s, {time.process_time() - core:.0f} s"
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    held = f"at most {peak:.2f} GiB so far, {own_memory():.2f} of its own now"
+    peak, own = memory("VmHWM"), memory("RssAnon")
+    held = f"at most {peak:.2f} GiB so far, {own:.2f} of its own now"
     print(f"{name}: {taken} of a core, {held}", flush=True)
     return result
-
-
-def own_memory():
-    """GiB that are in no file."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    sizes = dict(line.split(":", 1) for line in lines)
-    return int(sizes["RssAnon"].split()[0]) / 2**20
 
 
 def main():

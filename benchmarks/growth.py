@@ -3,7 +3,7 @@
 Processor time of one core, for a busy machine hardly changes it. A line ends where one
 more step would take longer than --limit seconds. Writes docs/performance.md (with what
 benchmarks/size.py prints) and docs/images/growth.png. LMNN, ITML and COBRAS run where
-`make peers` built their environment (COBRAS needs cobras_ts in it).
+`make peers` built their environment.
 
 Usage: make bench; or python benchmarks/growth.py [--limit 30] [--docs docs]
 """
@@ -276,7 +276,7 @@ def draw(found, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, 3, figsize=(15, 8.5), layout="constrained")
+    figure, axes = pyplot.subplots(2, 3, figsize=(15, 10), layout="constrained")
     for axis, (panel, lines) in zip(axes.flat, found.items(), strict=False):
         for line, points in lines.items():
             if points:
@@ -284,8 +284,12 @@ def draw(found, path):
                 axis.loglog(list(points), list(points.values()), "o-", label=label)
         axis.set_title(panel)
         axis.set_ylabel("seconds of one core")
+        low, high = axis.get_ylim()
+        axis.set_ylim(low / 2, high * 2)  # a decade at least: no slope looks steep
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("")
         axis.grid(True, which="major", alpha=0.3)
-        axis.legend(fontsize=8)
+        axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.1))
     axes.flat[-1].axis("off")
     figure.savefig(path, dpi=90)
 

@@ -49,10 +49,18 @@ def test_an_interpreter_that_dies_is_told(items, tmp_path, monkeypatch):
 
 
 def test_a_half_built_environment_is_not_ready(tmp_path, monkeypatch):
-    """Only what was built to the end counts."""
+    """Only what was built to the end counts, and with what is wanted now."""
     monkeypatch.setenv("LIKEWISE_PEERS", str(tmp_path))
+    is_empty_ready = peers.is_ready()
+    peers.interpreter().parent.mkdir(parents=True)
+    peers.interpreter().touch()
+    (tmp_path / "ready").write_text("metric-learn==0.6.0\n")
+    is_old_ready = peers.is_ready()
+    (tmp_path / "ready").write_text(peers.WANTED)
 
-    assert not peers.is_ready()
+    assert not is_empty_ready
+    assert not is_old_ready
+    assert peers.is_ready()
 
 
 @pytest.mark.slow
