@@ -52,7 +52,7 @@ def test_an_answer_told_anew_unasked_is_a_correction():
     assert came_true == [(0.6, -1), (0.7, 1), (0.8, 1), (0.5, -1)]
     tell(log, [[0, 1]], [0], "a")
     assert [each.said for each in log.predicted()] == [0.7, 0.8, 0.5]
-    assert log.said()[0, 1] == []
+    assert (0, 1) not in log.said()
 
 
 def test_unsure_withdraws_ones_own_answer_only(rng):
@@ -70,16 +70,16 @@ def test_unsure_withdraws_ones_own_answer_only(rng):
 
 
 def test_two_people_who_disagree_leave_a_pair_open(rng):
-    """The mean of what they said, by how far each is believed, counts hardly at all."""
+    """The mean of what they said, by how far each is believed, hardly says anything."""
     log = heard((0, 1, 1, "a"), (0, 1, -1, "b"), (2, 3, 1, "a"), equivalence=False)
 
     rates = log.flip_rates()
 
     assert_allclose(rates["a"], rates["b"], rtol=1e-6)
     assert 0.05 < rates["a"] < 0.15
-    _, p_same, weights, _ = log.evidence(rng)
-    assert_allclose(weights[0], abs(rates["b"] - rates["a"]), atol=1e-12)
-    assert_allclose((p_same[1], weights[1]), (1, 1 - 2 * rates["a"]))
+    told = log.evidence(rng)
+    assert_allclose(2 * told.right[0] - 1, abs(rates["b"] - rates["a"]), atol=1e-12)
+    assert_allclose((told.p_same[1], told.right[1]), (1, 1 - rates["a"]))
 
 
 def test_what_doubtful_answers_imply_is_doubtful(rng):
@@ -88,7 +88,7 @@ def test_what_doubtful_answers_imply_is_doubtful(rng):
     log = heard((0, 1, 1, "0"), (1, 2, 1, "0"), *quarrels)
     rate = log.flip_rates()["0"]
 
-    pairs, p_same, weights, implied = log.evidence(rng)
+    pairs, p_same, weights, implied, _ = log.evidence(rng)
 
     assert rate > 0.01
     assert_array_equal(pairs[implied], [[0, 2]])
@@ -123,13 +123,14 @@ def test_trials_survive_copies_and_prefixes():
 
 
 def test_evidence_is_what_was_said_and_what_follows(rng):
-    """Answered pairs count one each; all implied ones half as much in all."""
+    """Answered pairs count one each, without doubt; all implied ones half as much."""
     log = AnswerLog(8, True)
     chain = np.array([[i, i + 1] for i in range(7)])
     tell(log, chain, np.ones(7))
 
-    pairs, p_same, weights, implied = log.evidence(rng)
+    pairs, p_same, weights, implied, right = log.evidence(rng)
 
+    assert_array_equal(right, 1)
     assert_array_equal(pairs[:7], chain)
     assert len(pairs) == 8 * 7 // 2
     assert_array_equal(p_same, 1)
@@ -139,21 +140,32 @@ def test_evidence_is_what_was_said_and_what_follows(rng):
 
 
 def test_an_annotator_who_contradicts_is_believed_less(rng):
-    """An answer counts less, the higher the flip rate of who gave it."""
+    """An answer is the likelier a slip, the higher the flip rate of who gave it."""
     log = heard(*[(0, j, 1, "wild") for j in range(2, 9)], equivalence=False)
     for j in range(2, 9):
         tell(log, [[0, j]], [-1], "calm")
     tell(log, [[0, 1], [1, 2]], [1, 1], "calm")
     tell(log, [[1, 9]], [1], "wild")
 
-    pairs, _, weights, implied = log.evidence(rng)
+    told = log.evidence(rng)
 
-    counts = dict(zip(map(tuple, pairs.tolist()), weights, strict=True))
+    right = dict(zip(map(tuple, told.pairs.tolist()), told.right, strict=True))
     rates = log.flip_rates()
-    assert_allclose(counts[0, 1], 1 - 2 * rates["calm"])
-    assert_allclose(counts[1, 9], 1 - 2 * rates["wild"])
+    assert_allclose(right[0, 1], 1 - rates["calm"])
+    assert_allclose(right[1, 9], 1 - rates["wild"])
     assert rates["wild"] > 0.2
-    assert not implied.any()
+    assert_array_equal(told.weights, 1)
+    assert not told.implied.any()
+
+
+def test_a_coins_answers_say_nothing(rng):
+    """Two people take the opposite side of each other: their pair has no weight."""
+    log = heard((0, 1, 1, "a"), (0, 1, -1, "b"), equivalence=False)
+
+    told = log.evidence(rng)
+
+    assert_allclose(told.right, 0.5, atol=1e-12)
+    assert_array_equal(told.weights, told.right > 0.5)
 
 
 def test_unsure_pairs_rest_and_come_back():
@@ -178,3 +190,18 @@ def test_the_first_answers_are_a_log_of_their_own():
 
     assert early.history() == log.history()[:2]
     assert (early.n_implied(), log.n_implied()) == (1, 3)
+
+
+def test_who_contradicts_himself_when_asked_again_errs():
+    """Twelve pairs, asked twice, half of them answered otherwise: like a coin."""
+    pairs = np.array([[2 * k, 2 * k + 1] for k in range(12)])
+    log, own = AnswerLog(24, True), AnswerLog(24, True)
+    first, second = np.ones(12), np.where(np.arange(12) < 6, -1.0, 1.0)
+
+    log.tell(pairs, first, "a", [0.5] * 12)
+    log.tell(pairs, second, "a", [0.5] * 12)
+    own.tell(pairs, first, "a", [0.5] * 12)
+    own.tell(pairs, second, "a", [None] * 12)  # told anew without being asked
+
+    assert log.flip_rates()["a"] > 0.3
+    assert own.flip_rates()["a"] == 0.0

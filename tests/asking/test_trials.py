@@ -102,6 +102,36 @@ def test_answers_that_surprise_tell_of_a_coin(rng):
     assert max(rates["a"], rates["b"]) < 0.1
 
 
+def asked_again(rng, rate, n_pairs):
+    """Answers of somebody who errs at a rate, each given three times."""
+    heard = []
+    for _ in range(n_pairs):
+        p_same = rng.uniform(0.05, 0.95)
+        is_same = rng.uniform() < p_same
+        said = [is_same != (rng.uniform() < rate) for _ in range(3)]
+        p_answer = p_same if said[0] else 1 - p_same
+        heard.append(Heard("a", p_answer, tuple(s == said[0] for s in said[1:])))
+    return heard
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.2, 0.5])
+def test_who_is_asked_again_shows_how_often_he_errs(rate, rng):
+    """Sixty answers given three times tell it, although nobody else answered."""
+    found = [flip_rates([], ["a"], asked_again(rng, rate, 60))["a"] for _ in range(10)]
+
+    assert abs(np.mean(found) - rate) < 0.04
+
+
+def test_who_repeats_what_surprises_was_right(rng):
+    """Answers like a coin's, to the belief; but each is given again, word for word."""
+    p_answer = rng.uniform(0.15, 0.5, size=60)
+    once = [Heard("a", p) for p in p_answer]
+    twice = [Heard("a", p, (True, True)) for p in p_answer]
+
+    assert flip_rates([], ["a"], once)["a"] > 0.3
+    assert flip_rates([], ["a"], twice)["a"] < 0.1
+
+
 def test_who_is_rather_careful_never_errs(rng):
     """Answers that come as often as they were predicted: all are believed outright."""
     p_same = rng.beta(0.5, 0.5, size=100)

@@ -75,6 +75,26 @@ def test_the_mean_matrix_is_the_weighted_mean(belief):
     assert_allclose(belief.mean, [belief.threshold, *np.diag(A)])
 
 
+def test_members_metrics_are_weighed_in_a_common_unit(rng):
+    """A member with a steeper prior has no more of a say in the mean metric."""
+    members = [noisy_member(rng, 0.7, 0.2)[0], noisy_member(rng, 0.3, 0.8)[0]]
+    belief = Belief(tuple(members))
+
+    posteriors = [each.posterior for each in members]
+    A, B = (each.mean_matrix() for each in posteriors)
+    # 3 / (1 - .2) and 3 / (1 - .8): the mean squared distance by either prior.
+    mixed = 0.7 * A / 3.75 + 0.3 * B / 15
+    thresholds = [each.threshold for each in posteriors]
+    thresholds = 0.7 * thresholds[0] / 3.75 + 0.3 * thresholds[1] / 15
+    assert_allclose(belief.mean_matrix() / belief.threshold, mixed / thresholds)
+    assert_allclose(belief.mean_matrix(), mixed / (0.7 / 3.75 + 0.3 / 15))
+    features = rng.normal(size=(4, 2))
+    squared = np.einsum("ij,jk,ik->i", features, belief.mean_matrix(), features)
+    assert_allclose(belief.squared_distance(features)[0], squared)
+    draws = belief.sample(200_000, rng)
+    assert_allclose(draws.mean(axis=0), belief.mean, rtol=0.02, atol=0.02)
+
+
 def test_the_root_is_a_root_of_the_mean_metric():
     """L'L is the mean matrix; a weight of zero adds no row, nor does one below."""
     point = WeightPosterior(np.array([1.0, 0.5, 0.0, 2.0, -0.3]), np.zeros((5, 5)))
@@ -168,9 +188,9 @@ def test_a_belief_cannot_be_changed(belief):
         belief.members = ()
 
 
-def noisy_member(rng, weight):
+def noisy_member(rng, weight, offset=0.0):
     """Of the whole matrix, with items off their features."""
-    prior = MatrixPrior(np.eye(2), np.array([1.5, 0.5]), item_noise=0.8)
+    prior = MatrixPrior(np.eye(2), np.array([1.5, 0.5]), offset, 0.2, 3.0, 0.8)
     items = rng.normal(size=(4, 2))
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
     gaps = items[pairs[:, 0]] - items[pairs[:, 1]]

@@ -31,7 +31,10 @@ def heard(y, rng, n_answers, share_wrong):
 
 
 def test_wrong_answers_are_weighed_by_all_the_others(frames, blobs, rng):
-    """One in ten is wrong: the loss on all pairs is below that of believing all."""
+    """One in ten is wrong: the loss on all pairs is below that of believing all.
+
+    And the others tell which answers are wrong.
+    """
     y = blobs[1]
     log, answered, wrong = heard(y, rng, 120, 0.1)
     pairs = np.column_stack(np.triu_indices(len(y), 1))
@@ -40,18 +43,17 @@ def test_wrong_answers_are_weighed_by_all_the_others(frames, blobs, rng):
 
     weighed = Checkpoints(frames, Rules(), 0).fit_at(120, log)
     told = Told(*log.evidence(rng))
-    outright = told._replace(weights=np.where(told.implied, told.weights, 1.0))
-    naive = fitting.fit(frames, outright, Rules())
+    naive = fitting.fit(frames, told._replace(right=None), Rules())
 
     losses = [
         -np.log(np.where(same, p, 1 - p)).mean()
         for p in (each.belief.probability_same(features) for each in (naive, weighed))
     ]
     assert losses[1] < 0.9 * losses[0]
-    found = Told(*log.evidence(rng, weighed.by_others)).answered()
     says_same = (y[answered[:, 0]] == y[answered[:, 1]]) != wrong
-    counts = np.where(says_same == found.p_same, found.weights, -found.weights)
-    assert counts[wrong].mean() < 0.8 < 0.95 < counts[~wrong].mean()
+    p_same = np.array([weighed.by_others[i, j] for i, j in answered.tolist()])
+    agree = np.where(says_same, p_same, 1 - p_same)
+    assert agree[wrong].mean() < 0.3 < 0.7 < agree[~wrong].mean()
 
 
 def test_who_never_errs_is_believed_outright(frames, blobs, rng):
@@ -61,8 +63,8 @@ def test_who_never_errs_is_believed_outright(frames, blobs, rng):
     found = Checkpoints(frames, Rules(), 0).fit_at(60, log)
 
     told = Told(*log.evidence(np.random.RandomState([0, 60]), found.by_others))
-    assert_array_equal(told.answered().weights, 1)
-    plain = fitting.fit(frames, told, Rules())
+    assert_array_equal(told.right, 1)
+    plain = fitting.fit(frames, told._replace(right=None), Rules())
     assert_array_equal(found.best.evidence, plain.best.evidence)
 
 

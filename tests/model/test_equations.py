@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.optimize import nnls
-from scipy.special import expit
+from scipy.special import expit, log_expit, logsumexp
 
 from likewise.model import equations, matrix
 
@@ -325,11 +325,56 @@ def test_predictions_agree_with_quadrature(mean, variance):
     assert_allclose(curvature, expectation(expit(f) * expit(-f)), atol=1e-5)
 
 
-@pytest.mark.parametrize("bound", [matrix.tight_bound, equations.jaakkola_bound])
+@pytest.mark.parametrize("variance", [1e-6, 0.3, 3.0, 300.0])
+@pytest.mark.parametrize("against", [-9.0, -1.0, 0.4, 12.0])
+@pytest.mark.parametrize("right", [0.55, 0.8, 0.99])
+def test_the_bound_with_slips_agrees_with_quadrature(variance, against, right):
+    """<log (q sigma(-g) + (1 - q) sigma(g))>: what it has beside <log sigma(-g)>."""
+    z = np.linspace(-9, 9, 400_001)
+    g, density = against + np.sqrt(variance) * z, stats.norm.pdf(z)
+    density /= density.sum()
+
+    value, slope, curvature = matrix.slip_bound(
+        np.array([right]), np.array([against]), np.array([variance])
+    )
+
+    slipped = logsumexp([log_expit(-g), log_expit(g)], axis=0, b=[[right], [1 - right]])
+    beside = slipped - log_expit(-g)
+    step = 1e-4
+    moved = [np.interp(g + move, g, beside) @ density for move in (-step, 0, step)]
+    assert_allclose(value, beside @ density, atol=1e-4)
+    assert_allclose(slope, (moved[2] - moved[0]) / (2 * step), atol=1e-3)
+    inner = expit(g - np.log(right / (1 - right)))
+    assert_allclose(curvature, (inner * (1 - inner)) @ density, atol=1e-5)
+
+
+def test_labels_that_are_certain_have_the_plain_bound(rng):
+    """And one that is no better than a coin's has a site without pull."""
+    targets, weights = rng.choice([-0.5, 0.5], 6), np.ones(6)
+    m, v = rng.normal(size=6), rng.uniform(0.5, 4, 6)
+
+    plain = matrix.tight_bound(targets, weights, m, v)
+    certain = matrix.tight_bound(targets, weights, m, v, right=np.ones(6))
+    coin = matrix.tight_bound(targets, weights, m, v, right=np.full(6, 0.5))
+
+    assert certain[0] == plain[0]
+    assert_array_equal(certain[1], plain[1])
+    assert_allclose(coin[0], 6 * np.log(0.5))
+    assert_allclose(coin[1], 0, atol=1e-12)
+
+
+def likely_slips(*told):
+    """The bound of labels that are right with probability 0.9."""
+    return matrix.tight_bound(*told, right=np.full(8, 0.9))
+
+
+@pytest.mark.parametrize(
+    "bound", [matrix.tight_bound, likely_slips, equations.jaakkola_bound]
+)
 def test_sites_follow_their_bound(rng, bound):
     """Slope in the mean is pull - curvature m, in the variance -curvature / 2."""
     targets, weights = rng.choice([-0.6, 0.6], 8), np.full(8, 1.2)
-    m, v = rng.normal(size=8), rng.uniform(0.5, 4, 8)
+    m, v = rng.uniform(-1, 1, size=8), rng.uniform(0.5, 4, 8)
     step = 1e-5
 
     _, (curvature, pull) = bound(targets, weights, m, v)

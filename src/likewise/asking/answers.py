@@ -32,6 +32,16 @@ MAX_IMPLIED = 300
 IMPLIED_SHARE = 0.5
 
 
+class Heeded(NamedTuple):
+    """What is to be learned from: pairs that were answered, and some that follow."""
+
+    pairs: Pairs  # (n_pairs, 2)
+    p_same: Array  # (n_pairs,): 1 or 0, as was said or follows
+    weights: Array  # (n_pairs,)
+    implied: NDArray[np.bool_]  # (n_pairs,)
+    right: Array  # (n_pairs,): how likely what was said is right
+
+
 WORDS = {"same": SAME, "different": DIFFERENT, "unsure": UNSURE}
 
 
@@ -275,14 +285,16 @@ class AnswerLog:
         self, standing: Mapping[Pair, list[Answer]], by_others: Mapping[Pair, float]
     ) -> dict[str | None, float]:
         people: dict[str | None, None] = {}
-        heard = []
+        heard, told = [], self._told()
         for pair, answers in standing.items():
             for answer in answers:
                 people[answer.annotator] = None
-                p_same = by_others.get(pair, answer.said)
+                first, *later = told[*pair, answer.annotator]
+                p_same = by_others.get(pair, first.said)
                 if p_same is not None:
-                    p_answer = p_same if answer.label == SAME else 1 - p_same
-                    heard.append(Heard(answer.annotator, p_answer))
+                    p_answer = p_same if first.label == SAME else 1 - p_same
+                    again = tuple(each.label == first.label for each in later)
+                    heard.append(Heard(answer.annotator, p_answer, again))
         return trials.flip_rates(self._trials, list(people), heard)
 
     @property
@@ -299,15 +311,24 @@ class AnswerLog:
 
         What somebody corrected unasked counts as never said.
         """
-        said: dict[tuple[int, int], list[Answer]] = {}
+        said: dict[tuple[int, int], list[int]] = {}
+        for (i, j, _), told in self._told().items():
+            said.setdefault((i, j), []).extend(each.label for each in told)
+        return said
+
+    def _told(self) -> dict[tuple[int, int, str | None], list[Answer]]:
+        """All that each person said of each pair, in its order, "unsure" aside.
+
+        What somebody corrected unasked counts as never said.
+        """
+        told: dict[tuple[int, int, str | None], list[Answer]] = {}
         for answer in self._answers:
-            pair = (answer.i, answer.j)
+            key = (answer.i, answer.j, answer.annotator)
             if answer.said is None:
-                before = said.get(pair, [])
-                said[pair] = [a for a in before if a.annotator != answer.annotator]
+                told.pop(key, None)
             if answer.label != UNSURE:
-                said.setdefault(pair, []).append(answer)
-        return {pair: [a.label for a in told] for pair, told in said.items()}
+                told.setdefault(key, []).append(answer)
+        return told
 
     def corrected(self) -> set[tuple[int, int]]:
         """Pairs whose answer in force was told anew, unasked, by who had given it."""
@@ -377,36 +398,38 @@ class AnswerLog:
         self,
         rng: np.random.RandomState,
         by_others: Mapping[Pair, float] | None = None,
-    ) -> tuple[Pairs, Array, Array, NDArray[np.bool_]]:
-        """Pairs, P(same), weights, which are implied: all that answers tell.
+    ) -> Heeded:
+        """All that answers tell: what was said, and what follows.
 
-        An annotator who flips a share e of the answers is believed as far as 1 - e, and
-        further or less far by what all others make of the pair, `by_others`. Of several
-        people's answers about a pair the mean counts. What is believed as far as p
-        counts 2p - 1: a doubtful answer says little, not that the pair is in between.
-        An implied pair is believed as far as all answers together it follows from.
+        An annotator who flips a share e of the answers is right with probability 1 - e
+        each time; of several people's answers about a pair the mean counts. What
+        follows is believed as far as all answers together from which it does, each
+        after what all others make of its pair, `by_others`.
         """
         answered = self.standing()
         rates = self._rates(answered, by_others or {})
         pairs = pair_array(answered)
         p_same = np.array([_mean_answer(each, rates) for each in answered.values()])
+        is_same, right = p_same > 0.5, np.maximum(p_same, 1 - p_same)
+        counts = (right > 0.5).astype(float)  # a coin's answers say nothing
+        if not self.equivalence:
+            is_implied = np.zeros(len(pairs), bool)
+            return Heeded(pairs, is_same.astype(float), counts, is_implied, right)
         if by_others:
             others = np.array([by_others.get(pair, 0.5) for pair in answered])
             p_same = trials.believed_answer(p_same, others)
-        belief = 2 * p_same - 1  # < 0 where "different" is believed
-        if not self.equivalence:
-            implied = np.zeros(len(pairs), bool)
-            return pairs, (belief > 0).astype(float), np.abs(belief), implied
         implied, follows, n_implied = self.closure.implied_pairs(MAX_IMPLIED, rng)
         total = min(n_implied, IMPLIED_SHARE * len(pairs))
         # A pair counts as one answer at most, however many it stands for.
         share = min(1.0, total / max(len(implied), 1))
-        certainty = self._certainty(implied, dict(zip(answered, belief, strict=True)))
-        return (
+        belief = dict(zip(answered, 2 * p_same - 1, strict=True))
+        certainty = self._certainty(implied, belief)
+        return Heeded(
             np.concatenate([pairs, implied]),
-            np.concatenate([belief > 0, follows > 0]).astype(float),
-            np.concatenate([np.abs(belief), share * certainty]),
+            np.concatenate([is_same, follows > 0]).astype(float),
+            np.concatenate([counts, share * certainty]),
             np.repeat([False, True], [len(pairs), len(implied)]),
+            np.concatenate([right, np.ones(len(implied))]),
         )
 
     def _certainty(self, implied: Pairs, belief: Mapping[Pair, float]) -> Array:

@@ -37,6 +37,7 @@ class Heard(NamedTuple):
 
     annotator: str | None
     p_answer: float
+    again: tuple[bool, ...] = ()  # asked again: whether each later answer agreed
 
 
 def flip_rates(
@@ -48,11 +49,12 @@ def flip_rates(
 
     Posterior means, each person's with the others' held at theirs. A trial of n answers
     agrees with probability (1 + (1 - 2 e_1) ... (1 - 2 e_n)) / 2. All are 0 while no
-    trial disagrees and everybody is more likely careful than not.
+    trial disagrees, nobody says otherwise when asked again, and everybody is more
+    likely careful than not.
     """
     rates: dict[str | None, float] = dict.fromkeys(annotators, 0.0)
     surprise = {who: _surprise(who, heard) for who in rates}
-    if all(trial.agrees for trial in trials):
+    if all(trial.agrees for trial in trials) and all(all(h.again) for h in heard):
         if all(_is_careful(each) for each in surprise.values()):
             return rates
     tried = {who: float(SLIPS) for trial in trials for who in trial.people}
@@ -80,12 +82,32 @@ def _surprise(who: str | None, heard: Sequence[Heard]) -> Array:
     """Log likelihood of a person's answers at each rate, as far as it is for errors.
 
     A belief that is not surprised may have too many doubts to be: never against them.
+    What somebody says who is asked again speaks for errors and against them.
     """
-    p_answer = np.array([each.p_answer for each in heard if each.annotator == who])
+    own = [each for each in heard if each.annotator == who]
+    p_answer = np.array([each.p_answer for each in own])
     rates = RATES[::5]  # smooth: a fifth of the places tell
     right, wrong = np.outer(1 - rates, p_answer), np.outer(rates, 1 - p_answer)
     likely = np.log(right + wrong + NEVER).sum(axis=1)
-    return np.interp(RATES, rates, np.maximum.accumulate(likely))
+    likely = np.maximum.accumulate(likely)
+    for each in own:
+        if each.again:
+            likely += np.log(_agreement(rates, each) + NEVER)
+    return np.interp(RATES, rates, likely)
+
+
+def _agreement(rates: Array, heard: Heard) -> Array:
+    """How likely what somebody says who is asked again is, after the first answer.
+
+    An answer that was right is repeated with probability 1 - e each time, and one that
+    was wrong with e.
+    """
+    n_agree, n_again = sum(heard.again), len(heard.again)
+    right = (1 - rates) * heard.p_answer
+    wrong = rates * (1 - heard.p_answer)
+    kept = (1 - rates) ** n_agree * rates ** (n_again - n_agree)
+    turned = rates**n_agree * (1 - rates) ** (n_again - n_agree)
+    return np.asarray((right * kept + wrong * turned) / (right + wrong + 1e-12))
 
 
 def _is_careful(surprise: Array) -> bool:

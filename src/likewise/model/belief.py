@@ -1,7 +1,8 @@
 """The weighted mixture of what several priors have learned: what everybody asks.
 
 A belief answers for its members as one: P(same) is the weighted mean of theirs, the
-mean metric the weighted mean of their matrices. Frozen: more answers give a new one.
+mean metric the weighted mean of their matrices in a common unit. Frozen: more answers
+give a new one.
 """
 
 from dataclasses import dataclass, replace
@@ -55,7 +56,8 @@ class Belief:
     @property
     def threshold(self) -> float:
         """Squared distance, at the mean metric, where P(same) is 1/2."""
-        return float(self.weights @ [each.posterior.threshold for each in self.members])
+        thresholds = [each.posterior.threshold for each in self.members]
+        return float(self.weights @ (self._factors * thresholds))
 
     @property
     def width(self) -> int:
@@ -115,15 +117,20 @@ class Belief:
     def squared_distance(self, features: Array) -> Moments:
         """Mean and variance of the squared distance, for each pair."""
         moments = [each.posterior.squared_distance(features) for each in self.members]
-        means = np.array([mean for mean, _ in moments])
+        factors = self._factors[:, None]
+        means = factors * np.array([mean for mean, _ in moments])
         mean = self._mix(means)
-        within = self._mix(np.array([variance for _, variance in moments]))
+        within = self._mix(factors**2 * np.array([each for _, each in moments]))
         return mean, within + self._mix((means - mean) ** 2)
 
     def mean_matrix(self) -> Array:
-        """The weighted mean of the members' matrices, in the basis' coordinates."""
-        matrices = [each.posterior.mean_matrix() for each in self.members]
-        return np.asarray(np.tensordot(self.weights, np.array(matrices), axes=1))
+        """The weighted mean of the members' matrices, in the basis' coordinates.
+
+        Neighbours do not depend on the unit of a metric, and so the mean must not: a
+        member's is large where nearest neighbours lie hardly nearer than others.
+        """
+        matrices = np.array([each.posterior.mean_matrix() for each in self.members])
+        return np.asarray(np.tensordot(self.weights * self._factors, matrices, axes=1))
 
     def root(self) -> Array:
         """L with L'L the mean metric, in the basis' coordinates, heaviest row first.
@@ -139,25 +146,42 @@ class Belief:
     @property
     def mean(self) -> Array:
         """Posterior means of threshold and weights, (1 + n_weights,)."""
-        return self._mix(np.array([each.posterior.mean for each in self.members]))
+        return self._mix(self._means)
 
     @property
     def covariance(self) -> Array:
         """Posterior covariance of threshold and weights."""
-        gaps = np.array([each.posterior.mean for each in self.members]) - self.mean
+        gaps = self._means - self.mean
         between = (gaps * self.weights[:, None]).T @ gaps
-        within = [each.weight * each.posterior.covariance for each in self.members]
+        counts = self.weights * self._factors**2
+        within = [
+            count * each.posterior.covariance
+            for count, each in zip(counts, self.members, strict=True)
+        ]
         return np.asarray(between + sum(within))
 
     def sample(self, n_samples: int, rng: np.random.RandomState) -> Array:
         """Draw thresholds and weights, shape (n_samples, 1 + n_weights)."""
         counts = rng.multinomial(n_samples, self.weights / self.weights.sum())
+        drawn = zip(self.members, self._factors, counts, strict=True)
         draws = [
-            each.posterior.sample(int(n_drawn), rng)
-            for each, n_drawn in zip(self.members, counts, strict=True)
+            factor * each.posterior.sample(int(n_drawn), rng)
+            for each, factor, n_drawn in drawn
             if n_drawn
         ]
         return np.concatenate(draws)[rng.permutation(n_samples)]
+
+    @property
+    def _means(self) -> Array:
+        """Of each member, in the common unit, (n_members, 1 + n_weights)."""
+        means = np.array([each.posterior.mean for each in self.members])
+        return np.asarray(self._factors[:, None] * means)
+
+    @property
+    def _factors(self) -> Array:
+        """What brings each member's metric to the common unit; their mean is 1."""
+        units = np.array([each.posterior.unit for each in self.members])
+        return np.asarray(self.weights.sum() / (units * (self.weights @ (1 / units))))
 
     def _mix(self, values: Array) -> Array:
         """The weighted mean over members, along the first axis."""

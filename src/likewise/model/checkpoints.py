@@ -39,8 +39,8 @@ class Log(Protocol):
         self,
         rng: np.random.RandomState,
         by_others: Mapping[tuple[int, int], float] | None = None,
-    ) -> tuple[Pairs, Array, Array, NDArray[np.bool_]]:
-        """Pairs, P(same), weights, and which are implied.
+    ) -> tuple[Pairs, Array, Array, NDArray[np.bool_], Array]:
+        """Pairs, P(same), weights, which are implied, how likely each is right.
 
         `by_others` is P(same) of answered pairs, each by all other answers.
         """
@@ -116,7 +116,9 @@ class Checkpoints:
         self, log: Log, by_others: Mapping[tuple[int, int], float] | None = None
     ) -> Told:
         rng = np.random.RandomState([self._seed, len(log)])
-        return Told(*log.evidence(rng, by_others))
+        pairs, p_same, weights, implied, right = log.evidence(rng, by_others)
+        is_doubted = bool((right < 1).any())
+        return Told(pairs, p_same, weights, implied, right if is_doubted else None)
 
     def _keep(self, n_answers: int, fitted: Fit) -> None:
         """Keep a fit, and of the others the last checkpoints: undo goes back there."""

@@ -8,6 +8,7 @@ one) and the solver.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy.optimize import minimize
 from likewise.model import equations, matrix
 from likewise.model.equations import Sites
 from likewise.model.parts import gram, over
-from likewise.model.posterior import MetricPosterior, WeightPosterior
+from likewise.model.posterior import MetricPosterior, Moments, WeightPosterior
 from likewise.model.priors import (
     NOISY_START,
     MatrixPrior,
@@ -96,6 +97,8 @@ class Climb:
     ) -> None:
         if isinstance(prior, MatrixPrior):
             prior = _affordable(prior, labelled)
+        else:
+            labelled = labelled.tempered()
         self.prior = prior
         self.settings = tuple(each for each in settings if getattr(prior, each.name))
         self.bound: Bound
@@ -106,7 +109,7 @@ class Climb:
             self.bound = equations.jaakkola_bound
         else:
             self._solver = matrix_solver(labelled, prior)
-            self.bound = matrix.tight_bound
+            self.bound = partial(matrix.tight_bound, right=labelled.right)
         self._told, self._rules = (labelled.targets, labelled.weights), rules
         # The first sites are Jaakkola's: they exist wherever f may lie.
         moments = self._solver.start(prior)
@@ -114,6 +117,11 @@ class Climb:
         self._share = self.expected_share = MOST_AHEAD
         self._n_sweeps = 0
         self._trace: list[float] = []
+
+    def begin_at(self, moments: Moments, share: float) -> None:
+        """Start from what was believed of f, and how a like fit went on."""
+        self.sites = self.bound(*self._told, *moments)[1]
+        self.expected_share = share
 
     def search(self, near: Prior | None = None) -> MemberFit:
         """Let the evidence choose the settings; the search begins near a prior."""

@@ -80,7 +80,8 @@ def draw_pairs(
     border = _told(known[pairs], labels, weights, is_chosen=True)
     parts = sample_pairs(classes, item_weights, N_RANDOM, rng), border
     tempered = [_tempered(part, float(items.weights.sum())) for part in parts]
-    return Told(*map(np.concatenate, zip(*tempered, strict=True)))
+    certain = [each[:4] for each in tempered]
+    return Told(*map(np.concatenate, zip(*certain, strict=True)))
 
 
 def _told(pairs: Pairs, labels: Array, weights: Array, *, is_chosen: bool) -> Told:

@@ -48,6 +48,8 @@ class Told(NamedTuple):
     p_same: Array  # (n_pairs,)
     weights: Array  # (n_pairs,)
     implied: NDArray[np.bool_]  # (n_pairs,): whether it follows from other answers
+    # (n_pairs,): how likely what was said is right, above 1/2; None: all is certain.
+    right: Array | None = None
 
     def that_count(self) -> "Told":
         """The pairs that have a weight."""
@@ -58,19 +60,27 @@ class Told(NamedTuple):
         return self._at(~self.implied)
 
     def _at(self, chosen: NDArray[np.bool_]) -> "Told":
-        pairs, p_same, weights, implied = self
-        return Told(pairs[chosen], p_same[chosen], weights[chosen], implied[chosen])
+        pairs, p_same, weights, implied, right = self
+        return Told(
+            pairs[chosen],
+            p_same[chosen],
+            weights[chosen],
+            implied[chosen],
+            None if right is None else right[chosen],
+        )
 
     @property
     def is_doubted(self) -> bool:
         """Whether any answer may be wrong."""
-        return bool((self.weights[~self.implied] < 1).any())
+        return self.right is not None
 
     def labelled(self, features: Features) -> LabelledPairs:
         """The same pairs with their features."""
         targets = self.weights * (self.p_same - 0.5)
         implied = self.implied.astype(float)
-        return LabelledPairs(features, targets, self.weights, self.pairs, implied)
+        return LabelledPairs(
+            features, targets, self.weights, self.pairs, implied, self.right
+        )
 
 
 @dataclass(frozen=True)
@@ -238,8 +248,7 @@ def _follow(
     climb = Climb(labelled, member.prior, frames.settings, rules)
     features = np.asarray(labelled.features)
     moments = member.posterior.latent(features, labelled.pairs)
-    climb.sites = climb.bound(labelled.targets, labelled.weights, *moments)[1]
-    climb.expected_share = member.share
+    climb.begin_at(moments, member.share)
     return climb.finish(climb.settle(climb.prior))
 
 

@@ -117,17 +117,49 @@ def expected_softplus(
 
 
 def tight_bound(
-    targets: Array, pair_weights: Array, latent_mean: Array, latent_variance: Array
+    targets: Array,
+    pair_weights: Array,
+    latent_mean: Array,
+    latent_variance: Array,
+    *,
+    right: Array | None = None,
 ) -> tuple[float, Sites]:
     """<log Pr(S, D)>, exact, and the sites that follow it.
 
-    Curvature w <sigma'(f)>; pull: the slope of <log Pr> in m, plus curvature m.
+    Curvature w <sigma'(f)>; pull: the slope of <log Pr> in m, plus curvature m. With
+    `right`, how likely each label is right, a label may be a slip: see `slip_bound`.
     """
     softplus, p_different, slope = expected_softplus(latent_mean, latent_variance)
     value = pair_weights @ (latent_mean / 2 - softplus) - targets @ latent_mean
     curvature = pair_weights * slope
     force = -targets - pair_weights * (p_different - 0.5)
+    if right is not None:
+        at = np.flatnonzero(right < 1)
+        labels, counts = np.sign(targets[at]), pair_weights[at]
+        spared, eased, straightened = slip_bound(
+            right[at], labels * latent_mean[at], latent_variance[at]
+        )
+        value += counts @ spared
+        force[at] += counts * labels * eased
+        # Where a slip is likelier than not the likelihood bends the other way: its
+        # site has a pull and no curvature, since no Gaussian has a negative one.
+        curvature[at] = np.maximum(curvature[at] - counts * straightened, 0.0)
     return float(value), (curvature, force + curvature * latent_mean)
+
+
+def slip_bound(
+    right: Array, against: Array, latent_variance: Array
+) -> tuple[Array, Array, Array]:
+    """What a label that may be a slip has beside <log sigma(-y f)>, exact.
+
+    Pr(y | f) = q sigma(-y f) + (1 - q) sigma(y f) is sigma(-y f) times
+    q (1 + exp(y f - logit q)). Given E y f, the expected logarithm of the latter, and
+    its two derivatives in E y f.
+    """
+    softplus, slope, curvature = expected_softplus(
+        against - scipy_logit(right), latent_variance
+    )
+    return np.log(right) + softplus, slope, curvature
 
 
 # --- The whole matrix -------------------------------------------

@@ -31,6 +31,11 @@ class MetricPosterior:
         return float(self.mean[0])
 
     @property
+    def unit(self) -> float:
+        """Mean squared distance of the items by the metric that the prior expects."""
+        return 1.0
+
+    @property
     def width(self) -> int:
         """Numbers that a prediction holds for each pair."""
         raise NotImplementedError
@@ -165,6 +170,11 @@ class MatrixPosterior(MetricPosterior):
         return np.asarray(
             prior.spread_out(free) + np.diag(parameters[1] / prior.room * prior.centre)
         )
+
+    @property
+    def unit(self) -> float:
+        """See MetricPosterior."""
+        return self.prior.scale / self.prior.room
 
     @cached_property
     def threshold(self) -> float:

@@ -5,7 +5,7 @@ to stop.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -43,6 +43,16 @@ class LabelledPairs:
     # (n_pairs,): 1 for pairs known because of their labels, which have a threshold of
     # their own; 0 for the others.
     implied: Array
+    # (n_pairs,): how likely each label is right, above 1/2; None where all are certain.
+    right: Array | None = None
+
+    def tempered(self) -> "LabelledPairs":
+        """The same, a label that is right with probability q counting 2q - 1."""
+        if self.right is None:
+            return self
+        kept = 2 * self.right - 1
+        targets, weights = kept * self.targets, kept * self.weights
+        return replace(self, targets=targets, weights=weights, right=None)
 
     def at(self, rows: NDArray[np.intp]) -> "LabelledPairs":
         """Some of the pairs."""
@@ -52,6 +62,7 @@ class LabelledPairs:
             self.weights[rows],
             self.pairs[rows],
             self.implied[rows],
+            None if self.right is None else self.right[rows],
         )
 
 
