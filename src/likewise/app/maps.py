@@ -7,9 +7,8 @@ from sklearn.neighbors import NearestNeighbors
 
 Array = NDArray[np.float64]
 
-# Up to so many items t-SNE places all (5 s of one core); of more so many are drawn (2 s;
-# twice as many keep little more together), and each other one is put beside those
-# nearest to it.
+# Up to so many items t-SNE places all, in 5 s of one core. Of more it places so many
+# drawn ones, in 2 s (twice as many keep little more together), the others beside them.
 MAX_EMBEDDED, N_DRAWN = 2000, 1000
 # How many those are, and how strongly the nearest of them draws: 2 to 5, and powers of
 # 4 to 8, put the nearest item of the same kind beside one alike often.
