@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from likewise.app import maps
 from likewise.app.insight import Insight
 from likewise.app.maps import neighbourhoods, plane
 from likewise.app.people import cohen_kappa
@@ -261,6 +262,27 @@ def test_near_items_stay_near_on_the_map(rng):
     np.fill_diagonal(squared, np.inf)
     assert np.mean(kinds[squared.argmin(axis=1)] == kinds) > 0.95
     assert np.abs(placed).max() < 2
+
+
+def test_near_items_of_very_many_stay_near_on_the_map(rng, monkeypatch):
+    """Those that are put beside others lie among their kind, at places of their own."""
+    monkeypatch.setattr(maps, "MAX_EMBEDDED", 60)
+    monkeypatch.setattr(maps, "N_DRAWN", 60)
+    kinds = np.arange(400) % 8
+    Z = rng.normal(size=(400, 10)) + 6 * np.eye(10)[kinds]
+    Z[7] = Z[15]  # of one kind, and equal
+
+    placed = neighbourhoods(Z, None, rng)
+
+    squared = ((placed[:, None] - placed[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(squared, np.inf)
+    assert np.mean(kinds[squared.argmin(axis=1)] == kinds) > 0.9
+    assert len(np.unique(placed, axis=0)) >= 399
+    # The two directions of most difference mix them.
+    flat = plane(Z)
+    squared = ((flat[:, None] - flat[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(squared, np.inf)
+    assert np.mean(kinds[squared.argmin(axis=1)] == kinds) < 0.75
 
 
 def test_items_that_are_all_equal_have_a_map(rng):

@@ -3,6 +3,7 @@
 import csv
 import datetime
 import io
+import os
 import zipfile
 
 import openpyxl
@@ -183,3 +184,6 @@ def test_a_folder_is_no_text(tmp_path):
         read_text(tmp_path)
     with pytest.raises(InputError, match="There is no file"):
         read_text(tmp_path / "none")
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match=r"pipe.csv is a pipe or a device"):
+        read_text(tmp_path / "pipe.csv")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from likewise import InputError
 from likewise.app.items import Ready
-from likewise.app.sheets import SHEETS, read_sheet
+from likewise.app.sheets import SHEETS, check_file, read_sheet
 from likewise.features.tables import Columns, is_number
 
 VECTOR_FILES = {".npy", ".npz", ".csv", ".parquet"}
@@ -29,8 +29,7 @@ def read_arrays(
     path: Path, sep: str | None = None, encoding: str | None = None
 ) -> dict[str, Any]:
     """Read a file of vectors into named columns or arrays."""
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
+    check_file(path)
     suffix = path.suffix.lower()
     try:
         if suffix == ".npy":

@@ -6,7 +6,7 @@ Knows what a likewise file is, and nothing of what lies in its tables.
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,11 @@ class Database:
 
     def close(self) -> None:
         """Close the file; what was written stays."""
+        if self._hold is not None and not self._is_there():
+            # SQLite leaves the last writes beside the old name then: they would be
+            # missing where the file is now, and fall upon the next one of that name.
+            with suppress(sqlite3.Error):
+                self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.connection.close()
         if self._hold is not None:
             self._hold.close()
@@ -62,17 +67,21 @@ class Database:
 
     def _check_there(self) -> None:
         """Refuse to write into a file that nobody will find again."""
-        if self._hold is None:
-            return
-        try:
-            found = self.path.stat()
-        except OSError:
-            found = None
-        if found is None or (found.st_dev, found.st_ino) != self._hold.key:
+        if not self._is_there():
             raise StoreError(
                 f"{self.path} was moved, deleted or replaced. Nothing more is kept. "
                 "Bring it back, or stop and open the project where it is now."
             )
+
+    def _is_there(self) -> bool:
+        """Whether the name still leads to the file that is open."""
+        if self._hold is None:
+            return True
+        try:
+            found = self.path.stat()
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == self._hold.key
 
     def check_format(self) -> None:
         """Refuse what is no project file, of a newer likewise, or damaged."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from likewise import LikewiseError
 from likewise.app.duplicates import LikelyPair, likely_pairs
 from likewise.app.grouping import Grouping
-from likewise.app.maps import MAX_EMBEDDED, neighbourhoods, plane, turned_like
+from likewise.app.maps import neighbourhoods, turned_like
 from likewise.app.people import Person, people
 from likewise.app.project import Project
 from likewise.app.records import Answer, Estimate
@@ -247,7 +247,7 @@ class Insight:
 
     def _place(self, Z: Array, start: Array | None = None) -> Array:
         rng = np.random.RandomState(self.project.settings["seed"])
-        return neighbourhoods(Z, start, rng) if len(Z) <= MAX_EMBEDDED else plane(Z)
+        return neighbourhoods(Z, start, rng)
 
     def _unlearned(self) -> Array:
         return self.project.X.astype(float)

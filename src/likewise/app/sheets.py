@@ -33,12 +33,19 @@ _MARKS = {
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 
 
-def read_text(path: Path, encoding: str | None = None) -> str:
-    """The text of a file, in the encoding that is given or found."""
+def check_file(path: Path) -> None:
+    """Refuse what is no regular file, saying what it is instead."""
     if path.is_dir():
         raise InputError(f"{path} is a folder. A file is needed here.")
-    if not path.is_file():
+    if not path.exists():
         raise InputError(f"There is no file {path}.")
+    if not path.is_file():
+        raise InputError(f"{path} is a pipe or a device. A file is needed here.")
+
+
+def read_text(path: Path, encoding: str | None = None) -> str:
+    """The text of a file, in the encoding that is given or found."""
+    check_file(path)
     try:
         data = read_bytes(path, MAX_BYTES)
     except InputError as error:
@@ -188,8 +195,7 @@ def _excel_rows(path: Path) -> list[list[Any]]:
         import openpyxl
     except ModuleNotFoundError as error:
         raise MissingExtraError("Reading Excel files", "excel") from error
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
+    check_file(path)
     try:
         with zipfile.ZipFile(path) as packed:
             n_bytes = sum(one.file_size for one in packed.infolist())
@@ -235,8 +241,7 @@ def _read_parquet(path: Path) -> Columns:
         from pyarrow import parquet
     except ModuleNotFoundError as error:
         raise MissingExtraError("Reading parquet", "parquet") from error
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
+    check_file(path)
     try:
         return dict(parquet.read_table(path).to_pydict())
     except (arrow.ArrowException, OSError) as error:

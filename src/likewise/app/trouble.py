@@ -4,6 +4,7 @@ Only a file that is damaged is called so: a full disk, a lost folder or another 
 is no reason to make a project anew.
 """
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ def said_plainly(path: Path) -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         raise StoreError(_plain_words(path, error)) from error
+    except OSError as error:
+        raise StoreError(_system_words(path, error)) from error
     except MemoryError as error:
         raise StoreError(
             f"There is not enough memory for {path}. Close other programs."
@@ -106,6 +109,13 @@ def _plain_words(path: Path, error: sqlite3.Error) -> str:
         f"{path} cannot be reached now: {error} ({name or type(error).__name__}). "
         "The file was left as it is."
     )
+
+
+def _system_words(path: Path, error: OSError) -> str:
+    """The same for what the system says of a file itself."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"The disk is full. Nothing was written to {path}; free some space."
+    return f"{path} cannot be written: {error.strerror}."
 
 
 def _refused_words(path: Path) -> str:

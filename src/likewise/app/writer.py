@@ -36,19 +36,42 @@ class Writer:
         if not self.path.parent.is_dir():
             raise StoreError(f"There is no folder {self.path.parent}.")
         self._part = self.path.with_name(self.path.name + ".part")
-        self._part.unlink(missing_ok=True)
         self.n_items = 0
 
     def __enter__(self) -> Self:
         with said_plainly(self.path):
+            self._clear()
             self._database = sqlite3.connect(self._part, isolation_level=None)
-            # Nothing to keep if this run dies: speed counts until it is complete.
-            self._database.execute("PRAGMA synchronous = OFF")
-            self._database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            self._database.execute("BEGIN")
-            for _ in MIGRATIONS:
-                migrate_once(self._database)
+            try:
+                self._begin()
+            except sqlite3.Error:
+                self.__exit__()
+                raise
         return self
+
+    def _clear(self) -> None:
+        """Take away what stands where the project will; SQLite would read it as ours.
+
+        What was written last lies in the "-wal" beside a project: once that project
+        is gone it would be written into the next one of its name, and destroy it.
+        """
+        beside = [self.path.with_name(self.path.name + end) for end in ("-wal", "-shm")]
+        if beside[0].exists() and beside[0].stat().st_size:
+            raise StoreError(
+                f"{beside[0]} belongs to a project that was moved or deleted from "
+                "here. Close its page if it is open; then bring the project back to "
+                f"keep it, or delete {beside[0].name}, or choose another name."
+            )
+        for left in (self._part, *beside):
+            left.unlink(missing_ok=True)
+
+    def _begin(self) -> None:
+        # Nothing to keep if this run dies: speed counts until it is complete.
+        self._database.execute("PRAGMA synchronous = OFF")
+        self._database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        self._database.execute("BEGIN")
+        for _ in MIGRATIONS:
+            migrate_once(self._database)
 
     def add(
         self,
@@ -87,9 +110,9 @@ class Writer:
             self._database.execute("COMMIT")
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.close()
-        with open(self._part, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(self._part, self.path)
+            with open(self._part, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(self._part, self.path)
 
     def _add_settings(self, settings: dict[str, Any]) -> None:
         for name, value in settings.items():

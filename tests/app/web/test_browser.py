@@ -473,6 +473,7 @@ def test_rows_of_a_table_are_not_cut_off(tmp_path, visit, serve):
         f"Ada {k},Lovelace,London,18{k:02d},+44 {k:05d},note {k}" for k in range(20)
     ]
     table = tmp_path / "rows.csv"
+    rows[3] += " and more" * 400  # a page of words: read by scrolling its cell
     table.write_text("\n".join(["first,last,town,born,telephone,note", *rows]))
     told("new", tmp_path / "rows.likewise", "--table", table, "--seed", 1)
     server = serve(tmp_path / "rows.likewise")
@@ -483,6 +484,25 @@ def test_rows_of_a_table_are_not_cut_off(tmp_path, visit, serve):
         page.goto(f"{server.base}/neighbours")
         assert is_whole(page, ".centre .frame")
         assert is_whole(page, "ol.near .fields")
+        heights = page.locator("ol.near > li").evaluate_all(
+            "all => all.map(one => one.clientHeight)"
+        )
+        assert len(heights) == 16
+        assert max(heights) < 1.5 * height  # one cell makes no row of cards endless
+
+
+def test_what_has_only_a_name_shows_it_once(tmp_path, visit, serve):
+    """Bare vectors: the name is what is looked at, and needs no caption."""
+    np.save(tmp_path / "bare.npy", np.random.RandomState(0).normal(size=(20, 3)))
+    path = tmp_path / "bare.likewise"
+    told("new", path, "--vectors", tmp_path / "bare.npy", "--seed", 1)
+    page = visit(serve(path))
+
+    expect(page.locator(".pair .text").first).to_be_visible()
+    expect(page.locator(".pair figcaption").first).to_be_hidden()
+    page.goto(page.url + "neighbours")
+    expect(page.locator("ol.near .text").first).to_be_visible()
+    expect(page.locator("ol.near .name").first).to_be_hidden()
 
 
 def test_five_thousand_items_are_no_reason_to_stop(tmp_path, visit, serve):

@@ -13,6 +13,7 @@ import pytest
 from likewise.app.insight import Progress
 from likewise.app.project import Project
 from likewise.app.records import Medium
+from likewise.app.store import Store
 from likewise.app.web.rendering import templates
 from likewise.app.writer import Writer
 from tests.app.conftest import make_tiny, word_for
@@ -73,6 +74,19 @@ def test_a_pair_asked_again_says_that_it_is(tmp_path, serve):
     client.put("/api/annotator", json={"name": "Bo"})
     assert not client.get("/api/question").json()["question"]["is_again"]
     assert words not in client.get("/").text
+
+
+def test_a_pair_that_follows_from_answers_says_why_it_is_asked(path, serve):
+    """It would settle nothing: it is asked to find slips."""
+    with Store.open(path) as store:
+        told = [(0, 1, 1), (1, 2, 1)]
+        store.group_answers(told, "me", 0)
+        store.add_question(0, 2, "me", model_version=1, p_same=0.9)
+
+    shown = serve(path).client.get("/?why=true").text
+
+    assert "to ask again finds slips" in shown
+    assert "would settle" not in shown
 
 
 def test_ones_own_random_answers_are_called_ones_own():
