@@ -119,7 +119,8 @@ class ActiveMetric:
             self._model.set_params(random_state=self._seed)
         self._X: Array
         self._frames: Frames
-        self._X, self._frames = self._model.prepare(X)
+        # One item may be where more are to come: it is a group.
+        self._X, self._frames = self._model.prepare(X, n_least=1)
         self._n_items = len(self._frames.coordinates)
         self._acquisition = acquisitions.find_acquisition(acquisition)
         self._candidates = _check_candidates(candidates, self._n_items)

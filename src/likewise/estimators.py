@@ -171,7 +171,7 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             Whether labels are probabilities.
         """
         self._check_parameters()
-        X = self.check_items(X, is_first=True)
+        X = self.check_items(X, is_first=True, n_least=2)
         told = check_told(pairs, labels, sample_weight, n_items=len(X), soft=soft)
         return self._learn(self.look_at(X), told)
 
@@ -343,19 +343,21 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
-    def prepare(self, X: ArrayLike) -> tuple[Array, Frames]:
+    def prepare(self, X: ArrayLike, *, n_least: int = 2) -> tuple[Array, Frames]:
         """Check parameters and items; give the items, and what depends on them only."""
         self._check_parameters()
-        X = self.check_items(X, is_first=True)
+        X = self.check_items(X, is_first=True, n_least=n_least)
         return X, self.look_at(X)
 
-    def check_items(self, X: ArrayLike, *, is_first: bool = False) -> Array:
+    def check_items(
+        self, X: ArrayLike, *, is_first: bool = False, n_least: int = 1
+    ) -> Array:
         """Return items as numbers, or say what is wrong with them.
 
-        The first have to be two at least, and say what features there are.
+        The first say what features there are.
         """
         X = check_items(self, X, is_first=is_first)
-        if is_first and len(X) < 2:
+        if len(X) < n_least:
             raise InputError(f"'X' must have at least two rows. Got {len(X)} sample.")
         return X
 

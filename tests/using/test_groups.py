@@ -178,6 +178,29 @@ def test_odd_items_are_sorted_by_asking_without_a_warning(X, y):
     assert verdict.sorted_right == (1.0, 1.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("X", "n_groups", "lowest"),
+    [
+        (np.array([[1.0, 2.0]]), 1, 1.0),
+        (np.array([[0.0], [1.0]]), 2, 0.5),
+        (np.zeros((7, 2)), 1, 0.9),
+        (np.array([[0.0], [0.1], [9.0], [9.1]]), 2, 0.25),
+    ],
+    ids=["one item", "two items", "all equal", "two pairs"],
+)
+def test_a_learner_without_answers_gives_the_groups_of_the_prior(X, n_groups, lowest):
+    """And says how sure it is: of one item altogether, with nothing to ask."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner = ActiveMetric(X, acquisition="groups", random_state=0)
+        found, verdict = learner.groups(), learner.should_stop()
+
+    assert found.n_groups == n_groups
+    assert verdict.sorted_right == (found.share_right, *found.interval)
+    assert verdict.sorted_right.low >= lowest
+    assert (len(learner.ask(5)) == 0) == (len(X) == 1)
+
+
 def test_all_apart_and_all_together():
     """Every item its own group; one group only."""
     X = np.arange(6.0)[:, None]

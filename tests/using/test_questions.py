@@ -204,6 +204,18 @@ def test_who_errs_is_not_asked_what_is_surer_than_an_answer():
     assert first(groups.doubt.max()) == [[0, 1]]
 
 
+@pytest.mark.parametrize(("flip_rate", "n_alike"), [(0.45, 5), (0.1, 10)])
+def test_who_repeats_every_answer_is_not_taken_for_a_coin(flip_rate, n_alike):
+    """Some alike refute a coin's rate, more are needed for a small one."""
+
+    def caught(n_again):
+        n_times = [2] * n_again + [1] * (10 - n_again)
+        return repeated(n_times, None, flip_rate).caught
+
+    assert caught(0) == caught(1) == flip_rate
+    assert (caught(n_alike) == 0) == (flip_rate == 0.45)
+
+
 def test_a_repeat_does_not_fill_a_batch_for_want_of_others():
     """It is asked only if it is worth more than the questions it would displace."""
     groups, _, closure = answered(TWO_GROUPS, [[0, 1]], [1])

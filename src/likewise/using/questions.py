@@ -18,6 +18,10 @@ Mask = NDArray[np.bool_]
 # An answer is not asked for again that is wrong with a probability below this: while no
 # error was found, for one repeat in ten to find one; and after that.
 UNTRIED, SURE_ENOUGH = 0.1, 0.01
+# The learner's rate of errors is given up once the answers asked again are so many
+# times likelier without it, strong evidence by Jeffreys: a coin's after four or
+# five that were repeated alike, one in ten after two dozen or more.
+REFUTED = 10.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Given:
     @property
     def caught(self) -> float:
         """The same, as long as no answer was found to be wrong 0."""
-        is_caught = self.flip_rate > 0 or self.is_changed.any()
+        is_caught = self._flip_rate(self._tried()) > 0 or self.is_changed.any()
         return self.error_rate if is_caught else 0.0
 
     def p_wrong(self) -> Array:
@@ -64,7 +68,24 @@ class Given:
         return np.where(is_open & ~self.is_left, wrong, 0.0)
 
     def _rates(self) -> tuple[Array, Array]:
-        """Rates of errors, and how likely each is by the answers asked for again.
+        """Rates of errors, and how likely each is."""
+        weights = self._tried()
+        flip_rate = self._flip_rate(weights)
+        if weights @ RATES < flip_rate:
+            return np.array([flip_rate]), np.ones(1)
+        return RATES, weights
+
+    def _flip_rate(self, weights: Array) -> float:
+        """The learner's rate, unless answers asked again speak against it.
+
+        Truthful answers that features do not show surprise a belief as a coin's do.
+        """
+        place = int(np.abs(RATES - self.flip_rate).argmin())
+        is_refuted = REFUTED * weights[place] < prior()[place]
+        return 0.0 if is_refuted else self.flip_rate
+
+    def _tried(self) -> Array:
+        """How likely each of RATES is by the answers asked for again.
 
         A second answer is as the first if both are right or both wrong; and the less
         the first was to be expected, the more it says of the rate that it was repeated.
@@ -78,10 +99,7 @@ class Given:
         likelihood = np.where(is_changed, 1 - agrees, agrees)  # (n_rates, n_again)
         log = np.log(prior()) + np.log(np.maximum(likelihood, 1e-9)).sum(axis=1)
         weights = np.exp(log - log.max())
-        weights /= weights.sum()
-        if weights @ RATES < self.flip_rate:
-            return np.array([self.flip_rate]), np.ones(1)
-        return RATES, weights
+        return np.asarray(weights / weights.sum())
 
 
 def _first_wrong(rates: Array, misfits: Array) -> Array:
