@@ -534,6 +534,35 @@ def test_heavy_pairs_do_not_end_the_search_before_it_began(rng):
     assert found.prior.precision != prior.precision
 
 
+def test_the_search_takes_no_first_step_to_a_corner(rng):
+    """Settings at their limits take a hundred sweeps to settle, and gain nothing."""
+    labelled, prior = matrix_problem(rng, 60)
+    climb, settled = Climb(labelled, prior, (DELTA, SCALE), Rules()), []
+    settle = climb.settle
+    climb.settle = lambda prior: settled.append(prior) or settle(prior)
+
+    found = climb.search()
+
+    for setting in (DELTA, SCALE):
+        values = np.log([getattr(each, setting.name) for each in settled])
+        first = np.abs(values - np.log(setting.median))
+        assert first.max() < 2
+    assert found.has_converged
+
+
+def test_a_climb_begins_at_a_posterior_of_some_of_its_pairs(rng):
+    """Fewer sweeps of all pairs, and where they end is the same."""
+    labelled, prior = matrix_problem(rng, 600)
+    plain, ahead = (Climb(labelled, prior, (), Rules(tol=1e-8)) for _ in range(2))
+    some = Climb(labelled.some(300), prior, (), Rules())
+
+    ahead.begin_at(some.settle(prior).solution.posterior())
+
+    first, second = plain.search(), ahead.search()
+    assert second.n_sweeps < first.n_sweeps
+    assert_allclose(second.posterior.mean, first.posterior.mean, atol=1e-4)
+
+
 def test_the_search_begins_where_there_is_more_evidence(rng):
     """With noisy items where items are noisy, as it is where they are not."""
     noisy, prior = matrix_problem(rng, 600, n_items=40, item_noise=20.0)

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 
 from likewise.model import equations, matrix
 from likewise.model.equations import Sites
-from likewise.model.parts import gram, over
+from likewise.model.parts import gram, joined, over
 from likewise.model.posterior import MetricPosterior, WeightPosterior
 from likewise.model.priors import (
     NOISY_START,
@@ -107,13 +107,20 @@ class Climb:
         else:
             self._solver = matrix_solver(labelled, prior)
             self.bound = matrix.tight_bound
-        self._told, self._rules = (labelled.targets, labelled.weights), rules
+        self._labelled, self._rules = labelled, rules
+        self._told = labelled.targets, labelled.weights
         # The first sites are Jaakkola's: they exist wherever f may lie.
         moments = self._solver.start(prior)
         self.sites = equations.jaakkola_bound(*self._told, *moments)[1]
         self._share = self.expected_share = MOST_AHEAD
         self._n_sweeps = 0
         self._trace: list[float] = []
+
+    def begin_at(self, posterior: MetricPosterior) -> None:
+        """Begin with the sites that follow a posterior of nearly the same pairs."""
+        told, width = self._labelled, posterior.width
+        moments = over(told.features, posterior.latent, told.pairs, width=width)
+        self.sites = self.bound(*self._told, *joined(moments))[1]
 
     def search(self, near: Prior | None = None) -> MemberFit:
         """Let the evidence choose the settings; the search begins near a prior."""
@@ -123,12 +130,19 @@ class Climb:
             self.settle(self.prior)  # so large is the bound: what is nothing beside it
         reached: list[Settled] = []
         widths = np.array([min(each.spread, 1.0) for each in self.settings])
+        steepness = 1.0
 
         def objective(place: Array) -> tuple[float, Array]:
+            nonlocal steepness
             values = np.exp(place * widths)
             settled = self.settle(with_settings(self.prior, self.settings, values))
+            slopes = self._slopes(settled) * widths
+            if not reached:
+                # The first step is as long as the slope, and among bounds nothing
+                # else holds it back: settling in a corner takes a hundred sweeps.
+                steepness = max(1.0, float(np.linalg.norm(slopes)))
             reached.append(settled)
-            return -settled.evidence, -self._slopes(settled) * widths
+            return -settled.evidence / steepness, -slopes / steepness
 
         bounds = [
             (np.log(each.lowest) / width, np.log(each.highest) / width)
@@ -144,7 +158,10 @@ class Climb:
             bounds=bounds,
             options={"ftol": WORTHLESS / scale, "gtol": WORTHLESS, "maxiter": 15},
         )
-        return self.finish(max(reached, key=lambda settled: settled.evidence))
+        best = max(reached, key=lambda settled: settled.evidence)
+        if not best.has_converged:
+            best = self.settle(best.prior)
+        return self.finish(best)
 
     def better_start(self) -> Prior:
         """The prior as it is, or with noisy items, whichever has more evidence."""

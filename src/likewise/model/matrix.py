@@ -137,12 +137,24 @@ def tight_bound(
 # Linear in (t, s, D), so the same bounds serve.
 
 
-def matrix_features(gaps: Array) -> Array:
-    """vech(u u') with off-diagonal entries times sqrt 2: inner products are (u'w)^2."""
-    rows, columns = np.triu_indices(gaps.shape[1])
-    features = gaps[:, rows] * gaps[:, columns]
-    features[:, rows != columns] *= np.sqrt(2)
-    return features
+def matrix_features(gaps: Array, *before: Array) -> Array:
+    """vech(u u') with off-diagonal entries times sqrt 2: inner products are (u'w)^2.
+
+    After the columns `before`, if any. Each column is contiguous: a fifth of the time
+    that rows take, and products of either are as fast.
+    """
+    size = gaps.shape[1]
+    features = np.empty((len(before) + size * (size + 1) // 2, len(gaps)))
+    for column, given in zip(features, before, strict=False):
+        column[:] = given
+    gaps = np.ascontiguousarray(gaps.T)
+    doubled, place = np.sqrt(2) * gaps, len(before)
+    for k in range(size):
+        np.multiply(gaps[k], gaps[k], out=features[place])
+        end = place + size - k
+        np.multiply(gaps[k], doubled[k + 1 :], out=features[place + 1 : end])
+        place = end
+    return features.T
 
 
 def symmetric_matrix(entries: Array, size: int) -> Array:
