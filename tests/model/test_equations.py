@@ -176,6 +176,22 @@ def test_latent_moments_are_the_quadratic_forms_of_11(problem, rng):
     assert_allclose(equations.bound_points(m, v), np.sqrt(m**2 + v))
 
 
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 200, 301])
+def test_a_root_by_halves_is_that_of_the_whole(rng, size):
+    """The inverse of the Cholesky factor, whatever the halves are."""
+    points = rng.normal(size=(2 * size, size))
+    given = points.T @ points / size + np.eye(size)
+    columns = rng.normal(size=(size, 3))
+
+    root, log_determinant = equations.inverse_root(given)
+
+    assert_allclose(root, np.linalg.inv(np.linalg.cholesky(given)), atol=1e-12)
+    assert_allclose(log_determinant, np.linalg.slogdet(given)[1])
+    assert_allclose(
+        equations.triangle_product(root, columns), root @ columns, atol=1e-12
+    )
+
+
 @pytest.mark.parametrize("n_weights", [1, 4, 30])
 def test_a_root_gives_the_moments_of_its_covariance(rng, n_weights):
     """In bands of the triangle, few weights or many: omega'R'R omega."""

@@ -563,6 +563,21 @@ def test_a_climb_begins_at_a_posterior_of_some_of_its_pairs(rng):
     assert_allclose(second.posterior.mean, first.posterior.mean, atol=1e-4)
 
 
+def test_a_fit_that_follows_asks_the_posterior_of_new_pairs_only(rng):
+    """What was found of the others is where the sweeps begin."""
+    labelled, prior = matrix_problem(rng, 200)
+    before = Climb(labelled.at(np.arange(190)), prior, (), Rules()).search()
+    plain, following = (Climb(labelled, prior, (), Rules()) for _ in range(2))
+    plain.begin_at(before.posterior)
+
+    following.follow(before)
+
+    for found, expected in zip(following.sites, plain.sites, strict=True):
+        assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    following.follow(replace(before, seen=None))
+    assert_allclose(following.sites, plain.sites)
+
+
 def test_the_search_begins_where_there_is_more_evidence(rng):
     """With noisy items where items are noisy, as it is where they are not."""
     noisy, prior = matrix_problem(rng, 600, n_items=40, item_noise=20.0)

@@ -36,6 +36,7 @@ from likewise.model.solvers import (
 )
 
 Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
 # Of targets, weights and moments of f: a lower bound of the log likelihood, and sites.
 Bound = Callable[[Array, Array, Array, Array], tuple[float, Sites]]
 
@@ -73,6 +74,8 @@ class MemberFit:
     n_sweeps: int
     has_converged: bool
     share: float  # of what a sweep gained the next one does
+    # The pairs, and mean and variance of f of each; None before any answer.
+    seen: tuple[Pairs, Array, Array] | None = None
 
 
 class Settled(NamedTuple):
@@ -117,10 +120,27 @@ class Climb:
         self._trace: list[float] = []
 
     def begin_at(self, posterior: MetricPosterior) -> None:
-        """Begin with the sites that follow a posterior of nearly the same pairs."""
+        """Begin with the sites that follow a posterior of some of the pairs."""
         told, width = self._labelled, posterior.width
         moments = over(told.features, posterior.latent, told.pairs, width=width)
         self.sites = self.bound(*self._told, *joined(moments))[1]
+
+    def follow(self, member: MemberFit) -> None:
+        """Begin where a fit of nearly the same pairs has ended."""
+        if member.seen is None:
+            self.begin_at(member.posterior)
+            return
+        pairs, *moments = member.seen
+        told = self._labelled
+        places = {(i, j): place for place, (i, j) in enumerate(pairs.tolist())}
+        place = np.array([places.get((i, j), -1) for i, j in told.pairs.tolist()])
+        mean, variance = (each[place] for each in moments)
+        new = np.flatnonzero(place < 0)
+        if len(new):
+            latent = member.posterior.latent(told.features[new], told.pairs[new])
+            mean[new], variance[new] = latent
+        self.sites = self.bound(*self._told, mean, variance)[1]
+        self.expected_share = member.share
 
     def search(self, near: Prior | None = None) -> MemberFit:
         """Let the evidence choose the settings; the search begins near a prior."""
@@ -209,13 +229,15 @@ class Climb:
 
     def finish(self, settled: Settled) -> MemberFit:
         """The fit of where the sweeps have ended."""
+        solution = settled.solution
         return MemberFit(
             settled.prior,
-            settled.solution.posterior(),
+            solution.posterior(),
             np.array(self._trace),
             self._n_sweeps,
             settled.has_converged,
             self._share,
+            (self._labelled.pairs, solution.latent_mean, solution.latent_variance),
         )
 
     def _values(self, prior: Prior) -> Array:

@@ -241,8 +241,7 @@ def _follow(
 ) -> MemberFit:
     """Fit at the settings of before, starting from the posterior of before."""
     climb = Climb(labelled, member.prior, frames.settings, rules)
-    climb.begin_at(member.posterior)
-    climb.expected_share = member.share
+    climb.follow(member)
     return climb.finish(climb.settle(climb.prior))
 
 

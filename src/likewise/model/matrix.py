@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 from scipy.special import logit as scipy_logit
 
-from likewise.model.equations import Sites, inverse_root
+from likewise.model.equations import Sites, inverse_root, triangle_product
 
 Array = NDArray[np.float64]
 
@@ -204,10 +204,11 @@ def pair_variance(covariance: Array, curvature: Array, root: Array) -> Array:
     The second form costs nothing, but loses digits where W^2 C is small.
     """
     variance = np.diag(covariance).copy()
-    is_told = curvature * variance > 1e-5
+    is_told = curvature * variance > 1e-7
     left = np.einsum("ij,ij->j", root, root)[is_told]
     variance[is_told] = (1 - left) / curvature[is_told]
-    hardly = root @ (np.sqrt(curvature)[:, None] * covariance[:, ~is_told])
+    halves = np.sqrt(curvature)[:, None] * covariance[:, ~is_told]
+    hardly = triangle_product(root, halves)
     variance[~is_told] -= np.einsum("ij,ij->j", hardly, hardly)
     return np.maximum(variance, 0.0)
 

@@ -387,7 +387,8 @@ class PairPosterior(MatrixPosterior):
         return cross
 
     def _known(self, cross: Array) -> Array:
-        return np.asarray(self.inverse_root @ (self.half[:, None] * cross))
+        halves = self.half[:, None] * cross
+        return equations.triangle_product(self.inverse_root, halves)
 
     def _distance_variance(self, gaps: Array) -> Array:
         prior = self.prior
