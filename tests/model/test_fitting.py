@@ -550,6 +550,22 @@ def test_the_search_takes_no_first_step_to_a_corner(rng):
     assert found.has_converged
 
 
+@pytest.mark.parametrize(
+    ("evidence", "gained"),
+    [
+        ([1.0] * 5, np.inf),
+        ([1.0] * 6, 0.0),
+        ([3.0, 1.0, 2.0, 2.0, 3.5, 2.0], 0.5),
+        ([3.0, 9.0, 2.0, 2.0, 3.0, 2.0, 2.0], -6.0),
+    ],
+)
+def test_a_search_ends_when_the_last_settings_gained_nothing(evidence, gained):
+    """A line search may ask for slopes of a precision that sweeps do not give."""
+    reached = [climbing.Settled(None, each, None, True) for each in evidence]
+
+    assert climbing._gained(reached) == gained
+
+
 def test_a_climb_begins_at_a_posterior_of_some_of_its_pairs(rng):
     """Fewer sweeps of all pairs, and where they end is the same."""
     labelled, prior = matrix_problem(rng, 600)

@@ -7,6 +7,7 @@ one) and the solver.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -43,6 +44,9 @@ Bound = Callable[[Array, Array, Array, Array], tuple[float, Sites]]
 
 # Nats of evidence that are left lying when the settings of a prior are searched for.
 WORTHLESS = 0.02
+# Settings that may be tried without gaining more: a line search wants slopes that fit
+# the bound to the last digit, which sweeps that end early do not give.
+PATIENCE = 5
 # Of what a sweep gained the next one is taken to gain no less, and no more.
 LEAST_AHEAD, MOST_AHEAD = 0.1, 0.5
 # Entries and pairs, the fewer of which decide how long a sweep takes: above so many the
@@ -162,6 +166,8 @@ class Climb:
                 # else holds it back: settling in a corner takes a hundred sweeps.
                 steepness = max(1.0, float(np.linalg.norm(slopes)))
             reached.append(settled)
+            if _gained(reached) < WORTHLESS:
+                raise _NothingToGain
             return -settled.evidence / steepness, -slopes / steepness
 
         bounds = [
@@ -170,14 +176,15 @@ class Climb:
         ]
         start = np.log(self._values(near or self.prior)) / widths
         scale = max(1.0, abs(max(self._trace)))
-        minimize(
-            objective,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"ftol": WORTHLESS / scale, "gtol": WORTHLESS, "maxiter": 15},
-        )
+        with suppress(_NothingToGain):
+            minimize(
+                objective,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options={"ftol": WORTHLESS / scale, "gtol": WORTHLESS, "maxiter": 15},
+            )
         best = max(reached, key=lambda settled: settled.evidence)
         if not best.has_converged:
             best = self.settle(best.prior)
@@ -276,6 +283,18 @@ class Climb:
     def _record(self, evidence: float) -> None:
         if not self._trace or evidence > self._trace[-1]:
             self._trace.append(evidence)
+
+
+class _NothingToGain(Exception):
+    """The search has come to its end, whatever a line search still asks."""
+
+
+def _gained(reached: list[Settled]) -> float:
+    """What the last PATIENCE settings gained on those before."""
+    evidence = [settled.evidence for settled in reached]
+    if len(evidence) <= PATIENCE:
+        return float("inf")
+    return max(evidence[-PATIENCE:]) - max(evidence[:-PATIENCE])
 
 
 def _affordable(prior: MatrixPrior, labelled: LabelledPairs) -> MatrixPrior:
