@@ -119,7 +119,7 @@ class Spread:
         """All of them."""
         return self[np.arange(self.shape[0])]
 
-    def map(self, work: Callable[..., Any], *vectors: Array) -> list[Any]:
+    def map(self, work: Callable[..., Any], *vectors: NDArray[Any]) -> list[Any]:
         """What `work` gives for each part, and its share of vectors of all rows."""
         delayed = dask_part("delayed").delayed
         shared = delayed(work, pure=False)  # sent once, however many parts there are

@@ -118,13 +118,15 @@ def test_covariance_and_mean_are_9_and_10(problem):
         pull = pull - y * omega / 2
 
     inverse = equations.posterior_precision(features, curvature, precision)
-    covariance, log_determinant = equations.posterior_covariance(inverse)
+    covariance, root, log_determinant = equations.posterior_covariance(inverse)
     mean = equations.posterior_mean(
         covariance, prior_mean, precision, equations.evidence_pull(features, labels / 2)
     )
 
     assert_allclose(inverse, slow)
     assert_allclose(covariance, np.linalg.inv(slow))
+    assert_allclose(root.T @ root, covariance)
+    assert_allclose(root, np.tril(root))
     assert_allclose(log_determinant, -np.linalg.slogdet(slow)[1])
     assert_allclose(mean, np.linalg.inv(slow) @ pull)
 
@@ -172,6 +174,34 @@ def test_latent_moments_are_the_quadratic_forms_of_11(problem, rng):
     assert_allclose(m, [omega @ mean for omega in features])
     assert_allclose(v, [omega @ covariance @ omega for omega in features])
     assert_allclose(equations.bound_points(m, v), np.sqrt(m**2 + v))
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 200, 301])
+def test_a_root_by_halves_is_that_of_the_whole(rng, size):
+    """The inverse of the Cholesky factor, whatever the halves are."""
+    points = rng.normal(size=(2 * size, size))
+    given = points.T @ points / size + np.eye(size)
+    columns = rng.normal(size=(size, 3))
+
+    root, log_determinant = equations.inverse_root(given)
+
+    assert_allclose(root, np.linalg.inv(np.linalg.cholesky(given)), atol=1e-12)
+    assert_allclose(log_determinant, np.linalg.slogdet(given)[1])
+    assert_allclose(
+        equations.triangle_product(root, columns), root @ columns, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("n_weights", [1, 4, 30])
+def test_a_root_gives_the_moments_of_its_covariance(rng, n_weights):
+    """In bands of the triangle, few weights or many: omega'R'R omega."""
+    features = rng.normal(size=(7, n_weights))
+    mean, root = rng.normal(size=n_weights), np.tril(rng.normal(size=2 * (n_weights,)))
+
+    found = equations.latent_moments_by_root(features, mean, root)
+
+    expected = equations.latent_moments(features, mean, root.T @ root)
+    assert_allclose(found, expected)
 
 
 def test_lower_bound_is_below_the_expected_log_likelihood(problem, rng):

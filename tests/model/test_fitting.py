@@ -532,6 +532,66 @@ def test_heavy_pairs_do_not_end_the_search_before_it_began(rng):
     assert found.prior.precision != prior.precision
 
 
+def test_the_search_takes_no_first_step_to_a_corner(rng):
+    """Settings at their limits take a hundred sweeps to settle, and gain nothing."""
+    labelled, prior = matrix_problem(rng, 60)
+    climb, settled = Climb(labelled, prior, (DELTA, SCALE), Rules()), []
+    settle = climb.settle
+    climb.settle = lambda prior: settled.append(prior) or settle(prior)
+
+    found = climb.search()
+
+    for setting in (DELTA, SCALE):
+        values = np.log([getattr(each, setting.name) for each in settled])
+        first = np.abs(values - np.log(setting.median))
+        assert first.max() < 2
+    assert found.has_converged
+
+
+@pytest.mark.parametrize(
+    ("evidence", "gained"),
+    [
+        ([1.0] * 5, np.inf),
+        ([1.0] * 6, 0.0),
+        ([3.0, 1.0, 2.0, 2.0, 3.5, 2.0], 0.5),
+        ([3.0, 9.0, 2.0, 2.0, 3.0, 2.0, 2.0], -6.0),
+    ],
+)
+def test_a_search_ends_when_the_last_settings_gained_nothing(evidence, gained):
+    """A line search may ask for slopes of a precision that sweeps do not give."""
+    reached = [climbing.Settled(None, each, None, True) for each in evidence]
+
+    assert climbing._gained(reached) == gained
+
+
+def test_a_climb_begins_at_a_posterior_of_some_of_its_pairs(rng):
+    """Fewer sweeps of all pairs, and where they end is the same."""
+    labelled, prior = matrix_problem(rng, 600)
+    plain, ahead = (Climb(labelled, prior, (), Rules(tol=1e-8)) for _ in range(2))
+    some = Climb(labelled.some(300), prior, (), Rules())
+
+    ahead.begin_at(some.settle(prior).solution.posterior())
+
+    first, second = plain.search(), ahead.search()
+    assert second.n_sweeps < first.n_sweeps
+    assert_allclose(second.posterior.mean, first.posterior.mean, atol=1e-4)
+
+
+def test_a_fit_that_follows_asks_the_posterior_of_new_pairs_only(rng):
+    """What was found of the others is where the sweeps begin."""
+    labelled, prior = matrix_problem(rng, 200)
+    before = Climb(labelled.at(np.arange(190)), prior, (), Rules()).search()
+    plain, following = (Climb(labelled, prior, (), Rules()) for _ in range(2))
+    plain.begin_at(before.posterior)
+
+    following.follow(before)
+
+    for found, expected in zip(following.sites, plain.sites, strict=True):
+        assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    following.follow(replace(before, seen=None))
+    assert_allclose(following.sites, plain.sites)
+
+
 def test_the_search_begins_where_there_is_more_evidence(rng):
     """With noisy items where items are noisy, as it is where they are not."""
     noisy, prior = matrix_problem(rng, 600, n_items=40, item_noise=20.0)

@@ -207,6 +207,8 @@ class Shortlist:
         self.doubt = doubt
         self.pairs = np.empty((0, 2), dtype=np.intp)
         self.measures = np.empty(0, dtype=np.float32)
+        self._fresh: list[tuple[Pairs, Single]] = []  # seen since they were joined
+        self._n_fresh = 0
         self.limit = np.inf  # below it no pair was left out
         self.n_pairs = self.n_seen = 0
         self._n_kept = n_kept
@@ -226,12 +228,17 @@ class Shortlist:
         raise NotImplementedError
 
     def _keep(self, pairs: Pairs, measures: Single) -> None:
-        self.pairs = np.concatenate([self.pairs, pairs])
-        self.measures = np.concatenate([self.measures, measures])
-        if len(self.pairs) > 2 * self._n_kept:
+        self._fresh.append((pairs, measures))
+        self._n_fresh += len(pairs)
+        if len(self.pairs) + self._n_fresh > 2 * self._n_kept:
             self._trim()
 
     def _trim(self) -> None:
+        if self._fresh:
+            pairs, measures = zip(*self._fresh, strict=True)
+            self.pairs = np.concatenate([self.pairs, *pairs])
+            self.measures = np.concatenate([self.measures, *measures])
+            self._fresh, self._n_fresh = [], 0
         if len(self.pairs) > self._n_kept:
             best = np.argpartition(self.measures, self._n_kept)
             self.limit = float(self.measures[best[self._n_kept]])
@@ -441,7 +448,12 @@ class _Scores:
         """Which of the pairs kept have no score."""
         n_items = len(self._pool.coordinates)
         numbers = pair_number(self._found.pairs, n_items)
-        return np.isin(numbers, pair_number(self._pairs, n_items), invert=True)
+        scored = np.sort(pair_number(self._pairs, n_items))
+        if len(scored) == 0:
+            return np.ones(len(numbers), dtype=bool)
+        # Few are scored of many: np.isin sorts both, which takes ten times as long.
+        places = np.minimum(np.searchsorted(scored, numbers), len(scored) - 1)
+        return np.asarray(scored[places] != numbers)
 
     def _shortfall(self) -> float:
         """By how much a pair that was not scored may be better than those wanted."""

@@ -7,6 +7,7 @@ one) and the solver.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,8 +18,8 @@ from scipy.optimize import minimize
 
 from likewise.model import equations, matrix
 from likewise.model.equations import Sites
-from likewise.model.parts import gram, over
-from likewise.model.posterior import MetricPosterior, Moments, WeightPosterior
+from likewise.model.parts import gram, joined, over
+from likewise.model.posterior import MetricPosterior, WeightPosterior
 from likewise.model.priors import (
     NOISY_START,
     MatrixPrior,
@@ -37,12 +38,16 @@ from likewise.model.solvers import (
 )
 
 Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
 # Of targets, weights and moments of f: a lower bound of the log likelihood, and sites.
 Bound = Callable[[Array, Array, Array, Array], tuple[float, Sites]]
 
 
 # Nats of evidence that are left lying when the settings of a prior are searched for.
 WORTHLESS = 0.02
+# Settings that may be tried without gaining more: a line search wants slopes that fit
+# the bound to the last digit, which sweeps that end early do not give.
+PATIENCE = 5
 # Of what a sweep gained the next one is taken to gain no less, and no more.
 LEAST_AHEAD, MOST_AHEAD = 0.1, 0.5
 # Entries and pairs, the fewer of which decide how long a sweep takes: above so many the
@@ -74,6 +79,8 @@ class MemberFit:
     n_sweeps: int
     has_converged: bool
     share: float  # of what a sweep gained the next one does
+    # The pairs, and mean and variance of f of each; None before any answer.
+    seen: tuple[Pairs, Array, Array] | None = None
 
 
 class Settled(NamedTuple):
@@ -110,7 +117,8 @@ class Climb:
         else:
             self._solver = matrix_solver(labelled, prior)
             self.bound = partial(matrix.tight_bound, right=labelled.right)
-        self._told, self._rules = (labelled.targets, labelled.weights), rules
+        self._labelled, self._rules = labelled, rules
+        self._told = labelled.targets, labelled.weights
         # The first sites are Jaakkola's: they exist wherever f may lie.
         moments = self._solver.start(prior)
         self.sites = equations.jaakkola_bound(*self._told, *moments)[1]
@@ -118,10 +126,28 @@ class Climb:
         self._n_sweeps = 0
         self._trace: list[float] = []
 
-    def begin_at(self, moments: Moments, share: float) -> None:
-        """Start from what was believed of f, and how a like fit went on."""
-        self.sites = self.bound(*self._told, *moments)[1]
-        self.expected_share = share
+    def begin_at(self, posterior: MetricPosterior) -> None:
+        """Begin with the sites that follow a posterior of some of the pairs."""
+        told, width = self._labelled, posterior.width
+        moments = over(told.features, posterior.latent, told.pairs, width=width)
+        self.sites = self.bound(*self._told, *joined(moments))[1]
+
+    def follow(self, member: MemberFit) -> None:
+        """Begin where a fit of nearly the same pairs has ended."""
+        if member.seen is None:
+            self.begin_at(member.posterior)
+            return
+        pairs, *moments = member.seen
+        told = self._labelled
+        places = {(i, j): place for place, (i, j) in enumerate(pairs.tolist())}
+        place = np.array([places.get((i, j), -1) for i, j in told.pairs.tolist()])
+        mean, variance = (each[place] for each in moments)
+        new = np.flatnonzero(place < 0)
+        if len(new):
+            latent = member.posterior.latent(told.features[new], told.pairs[new])
+            mean[new], variance[new] = latent
+        self.sites = self.bound(*self._told, mean, variance)[1]
+        self.expected_share = member.share
 
     def search(self, near: Prior | None = None) -> MemberFit:
         """Let the evidence choose the settings; the search begins near a prior."""
@@ -131,12 +157,21 @@ class Climb:
             self.settle(self.prior)  # so large is the bound: what is nothing beside it
         reached: list[Settled] = []
         widths = np.array([min(each.spread, 1.0) for each in self.settings])
+        steepness = 1.0
 
         def objective(place: Array) -> tuple[float, Array]:
+            nonlocal steepness
             values = np.exp(place * widths)
             settled = self.settle(with_settings(self.prior, self.settings, values))
+            slopes = self._slopes(settled) * widths
+            if not reached:
+                # The first step is as long as the slope, and among bounds nothing
+                # else holds it back: settling in a corner takes a hundred sweeps.
+                steepness = max(1.0, float(np.linalg.norm(slopes)))
             reached.append(settled)
-            return -settled.evidence, -self._slopes(settled) * widths
+            if _gained(reached) < WORTHLESS:
+                raise _NothingToGain
+            return -settled.evidence / steepness, -slopes / steepness
 
         bounds = [
             (np.log(each.lowest) / width, np.log(each.highest) / width)
@@ -144,15 +179,19 @@ class Climb:
         ]
         start = np.log(self._values(near or self.prior)) / widths
         scale = max(1.0, abs(max(self._trace)))
-        minimize(
-            objective,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"ftol": WORTHLESS / scale, "gtol": WORTHLESS, "maxiter": 15},
-        )
-        return self.finish(max(reached, key=lambda settled: settled.evidence))
+        with suppress(_NothingToGain):
+            minimize(
+                objective,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options={"ftol": WORTHLESS / scale, "gtol": WORTHLESS, "maxiter": 15},
+            )
+        best = max(reached, key=lambda settled: settled.evidence)
+        if not best.has_converged:
+            best = self.settle(best.prior)
+        return self.finish(best)
 
     def better_start(self) -> Prior:
         """The prior as it is, or with noisy items, whichever has more evidence."""
@@ -200,13 +239,15 @@ class Climb:
 
     def finish(self, settled: Settled) -> MemberFit:
         """The fit of where the sweeps have ended."""
+        solution = settled.solution
         return MemberFit(
             settled.prior,
-            settled.solution.posterior(),
+            solution.posterior(),
             np.array(self._trace),
             self._n_sweeps,
             settled.has_converged,
             self._share,
+            (self._labelled.pairs, solution.latent_mean, solution.latent_variance),
         )
 
     def _values(self, prior: Prior) -> Array:
@@ -245,6 +286,18 @@ class Climb:
     def _record(self, evidence: float) -> None:
         if not self._trace or evidence > self._trace[-1]:
             self._trace.append(evidence)
+
+
+class _NothingToGain(Exception):
+    """The search has come to its end, whatever a line search still asks."""
+
+
+def _gained(reached: list[Settled]) -> float:
+    """What the last PATIENCE settings gained on those before."""
+    evidence = [settled.evidence for settled in reached]
+    if len(evidence) <= PATIENCE:
+        return float("inf")
+    return max(evidence[-PATIENCE:]) - max(evidence[:-PATIENCE])
 
 
 def _affordable(prior: MatrixPrior, labelled: LabelledPairs) -> MatrixPrior:

@@ -226,12 +226,17 @@ def _weigh_by_few(
 
     What few of so many pairs say against a member, all of them say louder.
     """
-    chosen = np.linspace(0, len(labelled.targets) - 1, N_FIRST).astype(np.intp)
+    chosen = labelled.some(N_FIRST)
     priors = {name: _without_noise(prior) for name, prior in frames.priors.items()}
     first = replace(frames, priors=priors)
-    fit = _assemble(_weigh(labelled.at(chosen), first, rules), first.log_shares)
+    fit = _assemble(_weigh(chosen, first, rules), first.log_shares)
     name, member = next(iter(fit.members.items()))
     climb = Climb(labelled, member.prior, frames.settings, rules)
+    # Sweeps of a twentieth take a twentieth, and leave fewer for all.
+    n_some = max(N_FIRST, len(labelled.targets) // 20)
+    roughly = rules._replace(tol=100 * rules.tol)
+    some = Climb(labelled.some(n_some), climb.prior, frames.settings, roughly)
+    climb.begin_at(some.settle(climb.prior).solution.posterior())
     return {name: climb.finish(climb.settle(climb.prior))}
 
 
@@ -246,9 +251,7 @@ def _follow(
 ) -> MemberFit:
     """Fit at the settings of before, starting from the posterior of before."""
     climb = Climb(labelled, member.prior, frames.settings, rules)
-    features = np.asarray(labelled.features)
-    moments = member.posterior.latent(features, labelled.pairs)
-    climb.begin_at(moments, member.share)
+    climb.follow(member)
     return climb.finish(climb.settle(climb.prior))
 
 

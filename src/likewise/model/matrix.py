@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 from scipy.special import logit as scipy_logit
 
-from likewise.model.equations import Sites, inverse_root
+from likewise.model.equations import Sites, inverse_root, triangle_product
 
 Array = NDArray[np.float64]
 
@@ -169,12 +169,24 @@ def slip_bound(
 # Linear in (t, s, D), so the same bounds serve.
 
 
-def matrix_features(gaps: Array) -> Array:
-    """vech(u u') with off-diagonal entries times sqrt 2: inner products are (u'w)^2."""
-    rows, columns = np.triu_indices(gaps.shape[1])
-    features = gaps[:, rows] * gaps[:, columns]
-    features[:, rows != columns] *= np.sqrt(2)
-    return features
+def matrix_features(gaps: Array, *before: Array) -> Array:
+    """vech(u u') with off-diagonal entries times sqrt 2: inner products are (u'w)^2.
+
+    After the columns `before`, if any. Each column is contiguous: a fifth of the time
+    that rows take, and products of either are as fast.
+    """
+    size = gaps.shape[1]
+    features = np.empty((len(before) + size * (size + 1) // 2, len(gaps)))
+    for column, given in zip(features, before, strict=False):
+        column[:] = given
+    gaps = np.ascontiguousarray(gaps.T)
+    doubled, place = np.sqrt(2) * gaps, len(before)
+    for k in range(size):
+        np.multiply(gaps[k], gaps[k], out=features[place])
+        end = place + size - k
+        np.multiply(gaps[k], doubled[k + 1 :], out=features[place + 1 : end])
+        place = end
+    return features.T
 
 
 def symmetric_matrix(entries: Array, size: int) -> Array:
@@ -224,10 +236,11 @@ def pair_variance(covariance: Array, curvature: Array, root: Array) -> Array:
     The second form costs nothing, but loses digits where W^2 C is small.
     """
     variance = np.diag(covariance).copy()
-    is_told = curvature * variance > 1e-5
+    is_told = curvature * variance > 1e-7
     left = np.einsum("ij,ij->j", root, root)[is_told]
     variance[is_told] = (1 - left) / curvature[is_told]
-    hardly = root @ (np.sqrt(curvature)[:, None] * covariance[:, ~is_told])
+    halves = np.sqrt(curvature)[:, None] * covariance[:, ~is_told]
+    hardly = triangle_product(root, halves)
     variance[~is_told] -= np.einsum("ij,ij->j", hardly, hardly)
     return np.maximum(variance, 0.0)
 

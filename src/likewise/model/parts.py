@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+Rowwise = NDArray[Any]  # as many rows as there are pairs
 
 # Bytes of a block of pairs' entries: small beside any machine's memory, and large
 # enough that a product of blocks is as fast as one of the whole.
@@ -31,7 +32,7 @@ class Parts(Protocol):
         """All of them."""
         ...
 
-    def map(self, work: Callable[..., Any], *vectors: Array) -> list[Any]:
+    def map(self, work: Callable[..., Any], *vectors: Rowwise) -> list[Any]:
         """What `work` gives for each part, and its share of vectors of all rows."""
         ...
 
@@ -46,7 +47,7 @@ Features = Array | Parts
 def over(
     features: Features,
     work: Callable[..., Any],
-    *vectors: Array,
+    *vectors: Rowwise,
     width: int | None = None,
 ) -> list[Any]:
     """What `work` gives for each part of the features, in order.

@@ -397,7 +397,8 @@ class PairPosterior(MatrixPosterior):
         return cross
 
     def _known(self, cross: Array) -> Array:
-        return np.asarray(self.inverse_root @ (self.half[:, None] * cross))
+        halves = self.half[:, None] * cross
+        return equations.triangle_product(self.inverse_root, halves)
 
     def _distance_variance(self, gaps: Array) -> Array:
         prior = self.prior
@@ -444,19 +445,14 @@ class PairPosterior(MatrixPosterior):
 
 def parameter_features(prior: MatrixPrior, gaps: Array) -> Array:
     """What threshold, scale and free entries are multiplied by: f is linear in them."""
-    return np.column_stack(
-        [
-            -np.ones(len(gaps)),
-            prior.relative_distance(gaps),
-            matrix.matrix_features(prior.free_gaps(gaps)),
-        ]
-    )
+    fixed = -np.ones(len(gaps)), prior.relative_distance(gaps)
+    return matrix.matrix_features(prior.free_gaps(gaps), *fixed)
 
 
 def distance_features(prior: MatrixPrior, gaps: Array) -> Array:
     """What scale and free entries are multiplied by in the squared distance."""
     squared = prior.squared_distance(gaps) / prior.room
-    return np.column_stack([squared, matrix.matrix_features(prior.free_gaps(gaps))])
+    return matrix.matrix_features(prior.free_gaps(gaps), squared)
 
 
 def _spread(features: Array, covariance: Array) -> Array:

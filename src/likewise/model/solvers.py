@@ -54,6 +54,11 @@ class LabelledPairs:
         targets, weights = kept * self.targets, kept * self.weights
         return replace(self, targets=targets, weights=weights, right=None)
 
+    def some(self, n_pairs: int) -> "LabelledPairs":
+        """So many of the pairs, from first to last."""
+        places = np.linspace(0, len(self.targets) - 1, n_pairs)
+        return self.at(places.astype(np.intp))
+
     def at(self, rows: NDArray[np.intp]) -> "LabelledPairs":
         """Some of the pairs."""
         return LabelledPairs(
@@ -116,10 +121,10 @@ class WeightSolver:
         inverse, pull = (sum(each[1:], each[0]) for each in zip(*sums, strict=True))
         inverse[np.diag_indices_from(inverse)] += precisions
         n_pairs = features.shape[0]
-        covariance, log_determinant = _invert(inverse, n_pairs, prior.precision)
+        covariance, root, log_determinant = _invert(inverse, n_pairs, prior.precision)
         mean = equations.posterior_mean(covariance, prior.mean, precisions, pull)
         mean = self._nonnegative(mean, inverse, precisions * prior.mean + pull)
-        moments = joined(over(features, partial(_moments_by, mean, covariance)))
+        latent, variance = joined(over(features, partial(_moments_by, mean, root)))
         divergence = equations.gaussian_divergence(
             mean, covariance, log_determinant, prior.mean, precisions
         )
@@ -127,8 +132,8 @@ class WeightSolver:
         norm = float(np.sum((mean - prior.mean) ** 2))
         slope = matrix.precision_slope(n_determined, norm, prior.precision)
         return Solution(
-            moments[0],
-            np.maximum(moments[1], 0.0),
+            latent,
+            variance,
             divergence,
             lambda: {"precision": slope},
             lambda: WeightPosterior(mean, covariance),
@@ -158,11 +163,13 @@ def _pair_sums(features: Array, curvature: Array, pull: Array) -> tuple[Array, A
     )
 
 
-def _moments_by(mean: Array, covariance: Array, features: Array) -> tuple[Array, Array]:
-    return equations.latent_moments(features, mean, covariance)
+def _moments_by(mean: Array, root: Array, features: Array) -> tuple[Array, Array]:
+    return equations.latent_moments_by_root(features, mean, root)
 
 
-def _invert(inverse: Array, n_pairs: int, precision: float) -> tuple[Array, float]:
+def _invert(
+    inverse: Array, n_pairs: int, precision: float
+) -> tuple[Array, Array, float]:
     try:
         return equations.posterior_covariance(inverse)
     except np.linalg.LinAlgError as error:
@@ -306,22 +313,22 @@ class EntrySolver:
     def solve(self, sites: Sites, prior: Prior) -> Solution:
         """See Solver."""
         assert isinstance(prior, MatrixPrior)
-        mean = np.r_[prior.parameter_mean, 0.0]
-        precisions = 1 / np.r_[prior.parameter_variance, IMPLIED_SHIFT**2]
+        mean = np.r_[0.0, prior.parameter_mean]
+        precisions = 1 / np.r_[IMPLIED_SHIFT**2, prior.parameter_variance]
         inverse, pull = self._sums(sites, precisions)
         n_pairs = self._seen.shape[0]
-        covariance, log_determinant = _invert(inverse, n_pairs, prior.precision)
+        covariance, root, log_determinant = _invert(inverse, n_pairs, prior.precision)
         parameters = equations.posterior_mean(covariance, mean, precisions, pull)
-        latent, variance = self._moments(parameters, covariance)
+        latent, variance = joined(self._over(partial(_moments_by, parameters, root)))
         divergence = equations.gaussian_divergence(
             parameters, covariance, log_determinant, mean, precisions
         )
         return Solution(
             latent,
-            np.maximum(variance, 0.0),
+            variance,
             divergence,
-            lambda: _entry_slopes(prior, parameters[:-1], np.diag(covariance)[:-1]),
-            lambda: EntryPosterior(prior, parameters[:-1], covariance[:-1, :-1]),
+            lambda: _entry_slopes(prior, parameters[1:], np.diag(covariance)[1:]),
+            lambda: EntryPosterior(prior, parameters[1:], covariance[1:, 1:]),
         )
 
     def _sums(self, sites: Sites, precisions: Array) -> tuple[Array, Array]:
@@ -331,11 +338,6 @@ class EntrySolver:
             inverse += part[0]
             pull += part[1]
         return inverse, pull
-
-    def _moments(self, mean: Array, covariance: Array) -> tuple[Array, Array]:
-        moments = self._over(partial(_moments_by, mean, covariance))
-        latent, variance = joined(moments)
-        return latent, variance
 
     def _over(self, work: Callable[..., Any], *vectors: Array) -> list[Any]:
         """What `work` gives for the entries of each part."""
@@ -362,9 +364,9 @@ def _entry_start(seen: Array) -> tuple[Array, Array]:
 
 
 def _entry_features(seen: Array, implied: Array) -> Array:
-    """What the parameters multiply; the last one is the shift of implied pairs."""
-    entries = matrix.matrix_features(seen[:, :-1])
-    return np.column_stack([-np.ones(len(seen)), seen[:, -1], entries, implied])
+    """What the parameters multiply; the first one is the shift of implied pairs."""
+    fixed = implied, -np.ones(len(seen)), seen[:, -1]
+    return matrix.matrix_features(seen[:, :-1], *fixed)
 
 
 def _with_entries(
