@@ -167,7 +167,7 @@ def test_it_holds_no_items(blobs, tmp_path):
 
 
 def test_what_follows_from_the_rest_is_not_stored(tmp_path):
-    """Digits: a sixth of the arrays' own bytes, five members and pairs and all."""
+    """Digits: a sixth of what it has in memory, five members and pairs and all."""
     X, y = load_digits(return_X_y=True)
     pairs = draw_pairs(300, 120, np.random.RandomState(0))
     metric = BayesianMetric(random_state=0)
