@@ -19,8 +19,10 @@ from sklearn.datasets import load_digits, make_blobs
 from likewise import ActiveMetric, BayesianMetric
 
 N_ANSWERS = 100
+# What is stored besides, for other arrays to be guessed from.
+HELPERS = (".reflectors", "raw_gaps", "components.whole")
 PARTS = {
-    "components": "L, plain",
+    "components": "L",
     "basis": "the basis",
     "frame": "the priors' frames",
     "gaps": "gaps of the pairs",
@@ -63,7 +65,7 @@ def main():
         for name, array in arrays.items():
             after[part(name)] += array.nbytes
             shape = header["packed"].get(name, ["f", *array.shape])[1:]
-            if not name.endswith(".reflectors") and name != "raw_gaps":
+            if not name.endswith(HELPERS):
                 before[part(name)] += 8 * int(np.prod(shape))
         print(
             f"{words}, {len(metric.members_)} members: "

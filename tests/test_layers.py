@@ -45,23 +45,24 @@ ASKING = {
 }
 MAY_IMPORT = {
     "errors": set(),
+    "digits": set(),
     "fingerprint": set(),
     "threads": set(),
     "pairs": {"errors"},
     "inputs": {"errors"},
     "model.equations": {"errors"},
     "model.matrix": {"model.equations"},
-    "model.basis": {"model.equations", "errors"},
+    "model.basis": {"model.equations", "digits", "errors"},
     "model.surroundings": set(),
     "model.unlabelled": {"model.basis", "model.matrix", "model.surroundings"},
     "model.classes": {"model.unlabelled", "model.matrix"},
     "model.priors": {"model.classes", "model.unlabelled", "model.surroundings"}
-    | {"model.basis", "threads"},
+    | {"model.basis", "digits", "threads"},
     "model.posterior": FORMULAS | {"model.priors"},
     "model.belief": FORMULAS | {"model.posterior", "model.calibration"},
     "model.parts": set(),
     "model.solvers": FORMULAS
-    | {"model.priors", "model.posterior", "model.parts", "errors"},
+    | {"model.priors", "model.posterior", "model.parts", "digits", "errors"},
     "model.climbing": FORMULAS
     | {"model.parts", "model.posterior", "model.priors", "model.solvers"},
     "model.fitting": (MODEL - {"model.drawing"}) | {"errors", "threads"},
@@ -92,7 +93,7 @@ MAY_IMPORT = {
     | {"asking.candidates", "asking.records", "model.calibration"},
     "features": {"errors"},
     # A file holds a belief, whoever fitted it: the estimators stand on it.
-    "using.packing": set(),
+    "using.packing": {"digits"},
     "using.modelfile": {"errors", "using.packing"}
     | {
         "model.basis",
@@ -107,7 +108,9 @@ MAY_IMPORT = {
     | {"model.basis", "model.belief", "model.posterior", "model.priors"},
     # Judging stands on the estimators; the rest of using below them.
     "using.splits": GROUND | {"estimators"},
-    "estimators": GROUND | MODEL | {"inputs", "asking.candidates", "using.modelfile"},
+    "estimators": GROUND
+    | MODEL
+    | {"digits", "inputs", "asking.candidates", "using.modelfile"},
     "active": GROUND | MODEL | ASKING | {"estimators", "using"},
     "blocks": {"errors"},
     "scale": GROUND

@@ -79,24 +79,25 @@ def test_two_groups_cannot_have_one_name(project):
         grouping.rename(second.typical[0], "x" * 81, "ada")
 
 
-def test_two_groups_are_said_to_be_the_same_and_this_is_undone(project):
-    """All items of both are in one group then; one undo takes it all back."""
-    grouping = Grouping(project)
-    before = grouping.found()
-    one, other = before.groups[:2]
-    n_answers = len(project.current_answers())
+def test_two_groups_are_said_to_be_the_same_and_this_is_undone(tmp_path):
+    """All items of both, which no answer told apart; one undo takes it all back."""
+    with Project.open(make_project(tmp_path / "new.likewise")) as opened:
+        grouping = Grouping(opened)
+        before = grouping.found()
+        one, other = before.groups[:2]
+        n_answers = len(opened.current_answers())
 
-    answers = grouping.join([one.representatives, other.representatives], "ada")
+        answers = grouping.join([one.representatives, other.representatives], "ada")
 
-    assert {answer.source for answer in answers} == {"grouped"}
-    assert len(answers) == 5
-    after = grouping.found()
-    merged = after.of(one.typical[0])
-    assert set(merged.typical) >= {*one.representatives, *other.representatives}
-    assert len(after.groups) < len(before.groups)
-    project.undo("ada")
-    assert len(project.current_answers()) == n_answers
-    assert (grouping.found().labels == before.labels).all()
+        assert {answer.source for answer in answers} == {"grouped"}
+        assert len(answers) == 5
+        after = grouping.found()
+        merged = after.of(one.typical[0])
+        assert set(merged.typical) >= {*one.representatives, *other.representatives}
+        assert len(after.groups) < len(before.groups)
+        opened.undo("ada")
+        assert len(opened.current_answers()) == n_answers
+        assert (grouping.found().labels == before.labels).all()
 
 
 def test_answers_that_contradict_others_are_counted(project):

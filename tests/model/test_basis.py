@@ -114,6 +114,21 @@ def test_deviations_are_those_of_the_features(rng):
     assert deviations[3] == np.inf
 
 
+def test_features_in_small_units_keep_their_coordinates(rng):
+    """Directions have fewer digits than numbers can: faint ones are kept."""
+    X = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4)) * [1, 1, 1e-6, 1e-6]
+    centred = X - X.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+
+    Z = fit(X).project(X)
+
+    expected = left * sizes / np.sqrt(2 * (sizes**2).sum() / (len(X) - 1))
+    signs = np.sign((Z * expected).sum(axis=0))
+    assert_allclose(
+        Z / Z.std(axis=0), signs * expected / expected.std(axis=0), atol=1e-4
+    )
+
+
 def test_deviations_count_weights_like_repeated_rows(rng):
     """An item of weight three is three items."""
     X, times = rng.normal(size=(8, 3)), np.array([1, 3, 1, 2, 1, 1, 4, 1])

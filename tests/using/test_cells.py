@@ -5,18 +5,34 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
-from likewise.using.cells import MAX_EXACT, near_rows
+from likewise.using.cells import MAX_EXACT, _least, near_rows
 
 
-def test_few_points_have_their_true_neighbours(rng):
-    """As many as are looked at all at once."""
-    points = rng.normal(size=(50, 2))
+@pytest.mark.parametrize("n_points", [50, 700])
+def test_few_points_have_their_true_neighbours(rng, n_points):
+    """As many as are looked at all at once, far from zero as well as near."""
+    points = 100 + rng.normal(size=(n_points, 2))
 
     found = near_rows(points, 4)
 
     squared = ((points[:, None] - points) ** 2).sum(axis=2)
     expected = np.argsort(squared, axis=1)[:, :5]
     assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
+
+
+@pytest.mark.parametrize("n_columns", [200, 256, 1_000])
+@pytest.mark.parametrize("k", [1, 5, 130])
+def test_the_least_of_a_row_are_found(rng, n_columns, k):
+    """As sorting finds them, where many are equal too."""
+    for table in (
+        rng.normal(size=(30, n_columns)),
+        rng.randint(4, size=(30, n_columns)),
+    ):
+        found = _least(table.astype(np.float32), k)
+
+        assert all(len(set(row)) == k for row in found.tolist())
+        values = np.take_along_axis(table, found, axis=1)
+        assert_array_equal(np.sort(values, axis=1), np.sort(table, axis=1)[:, :k])
 
 
 @pytest.mark.parametrize("n_groups", [40, 3_000])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.digits import rounded
 from likewise.errors import InputError
 from likewise.model import equations
 
@@ -57,7 +58,7 @@ def fit_basis(
     directions, variances = directions[:, :n_kept], variances[:n_kept]
     # The mean squared distance over pairs of rows is twice the total variance.
     unit = np.sqrt(2 * variances.sum()) or 1.0
-    return Basis(kind, centre, directions / unit / size)
+    return Basis(kind, centre, rounded(directions / unit / size))
 
 
 def feature_deviations(X: Array, centre: Array, item_weights: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from likewise.digits import rounded
 from likewise.model import surroundings, unlabelled
 from likewise.model.basis import Basis, feature_deviations, fit_basis
 from likewise.model.classes import Labelled, class_metric
@@ -448,7 +449,7 @@ def matrix_prior(
     half_way = (1 + values) / 2
     noise = choices.item_noise
     return MatrixPrior(
-        vectors * np.sqrt(half_way),
+        rounded(vectors * np.sqrt(half_way)),
         values / half_way,
         min(neighbour_distance, FARTHEST_NEIGHBOURS),
         choices.prior_precision or DELTA.median,

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.digits import rounded
 from likewise.errors import InferenceError
 from likewise.model import equations, matrix
 from likewise.model.equations import Sites
@@ -200,7 +201,7 @@ class PairSolver:
 
     def __init__(self, told: LabelledPairs, prior: MatrixPrior) -> None:
         self._pairs, self._implied = told.pairs, told.implied
-        self._gaps = prior.gaps(np.asarray(told.features))
+        self._gaps = rounded(prior.gaps(np.asarray(told.features)))
         self._distance = prior.relative_distance(self._gaps)
         seen = prior.free_gaps(self._gaps)
         self._free = np.asarray(seen @ seen.T)
@@ -238,7 +239,13 @@ class PairSolver:
             divergence,
             lambda: self._slopes(prior, alpha, root, half),
             lambda: PairPosterior(
-                prior, alpha, self._gaps, root, half, self._pairs, self._implied
+                prior,
+                alpha,
+                self._gaps,
+                rounded(root),
+                half,
+                self._pairs,
+                self._implied,
             ),
         )
 

@@ -122,8 +122,11 @@ def _own_order(space: Array) -> tuple[Rows, Rows]:
     """
     last = space[:, -1]
     order = np.argsort(last, kind="stable")
-    if (np.diff(last[order]) == 0).any():
-        order = np.lexsort(space.T)
+    is_next = np.diff(last[order]) == 0
+    if is_next.any():
+        equal = np.append(is_next, False) | np.append(False, is_next)
+        rows = order[equal]
+        order[equal] = rows[np.lexsort(space[rows].T)]
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.arange(len(order))
     return order, place

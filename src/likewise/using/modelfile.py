@@ -32,7 +32,8 @@ from likewise.using import packing
 Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
-FORMAT = 2  # 1 had every array plain, and is still read
+# 1 had every array plain; 2 had numbers with all their bits, L plain. Both are read.
+FORMAT = 3
 MAX_HEADER, MAX_FILE = 2**24, 2**32  # bytes
 # Items have row numbers below this: room for those asked about is made by the largest.
 MAX_ITEMS = 10**8
@@ -61,8 +62,10 @@ POSTERIORS: dict[str, tuple[type[MetricPosterior], dict[str, str]]] = {
 PRIOR = {"frame": "kk", "centre": "k"}
 FREE = "free_directions"  # (k, f), of a prior that is not free everywhere
 PRIOR_NUMBERS = ("offset", "precision", "scale", "item_noise")
+# Bytes of the types that a file may have.
+SIZES = {"F64": 8, "I64": 8, "F32": 4, "U8": 1}
 # What everybody may want to read, and what is too small to gain.
-PLAIN = ("components", "evidence", "basis.centre")
+PLAIN = ("evidence", "basis.centre")
 # Lower triangular, so that half of it need not be kept.
 TRIANGLE = "inverse_root"
 
@@ -143,11 +146,13 @@ def _taken_apart(saved: SavedMetric) -> tuple[dict[str, Any], Arrays]:
     stored = {name: _stored(array) for name, array in arrays.items()}
     header["whole"] = _checksum("", stored)
     kept = {name: stored.pop(name) for name in PLAIN}
+    stored[packing.WHOLE] = stored.pop(packing.SINGLE)
+    kept[packing.SINGLE] = packing.single(stored[packing.WHOLE])
     stored |= packing.helpers(stored, frozenset(header["by_column"]))
     header["packed"] = {
         name: [array.dtype.kind, *array.shape] for name, array in stored.items()
     }
-    return header, kept | packing.pack(stored, _shapes(header))
+    return header, kept | packing.pack(stored, kept, _shapes(header))
 
 
 def _shapes(header: dict[str, Any]) -> packing.Shapes:
@@ -166,7 +171,7 @@ def _shapes(header: dict[str, Any]) -> packing.Shapes:
         if "prior" in about
     }
     by_column = frozenset(str(name) for name in header["by_column"])
-    return packing.Shapes(shapes, kinds, by_column, priors)
+    return packing.Shapes(shapes, kinds, by_column, header["format"] > 2, priors)
 
 
 def _member_apart(member: Member) -> tuple[dict[str, Any], Arrays]:
@@ -271,13 +276,13 @@ def _check_table(table: dict[str, Any], n_bytes: int) -> None:
     """Refuse types that no metric has, and shapes that the file cannot hold."""
     for name, about in table.items():
         about = _plain(about)
-        if about["dtype"] not in ("F64", "I64", "U8"):
+        if about["dtype"] not in SIZES:
             raise ValueError(f"'{name}' has the type {about['dtype']!r:.20}")
         shape = about["shape"]
         is_shape = isinstance(shape, list) and len(shape) <= 2
         if not is_shape or not all(type(n) is int and n >= 0 for n in shape):
             raise ValueError(f"'{name}' has the shape {shape!r:.40}")
-        size = 1 if about["dtype"] == "U8" else 8
+        size = SIZES[about["dtype"]]
         if size * int(np.prod(np.array(shape, dtype=object))) > n_bytes:
             raise ValueError(f"'{name}' has the shape {shape!r:.40}, too large for it")
 
@@ -303,6 +308,8 @@ def _put_together(header: dict[str, Any], arrays: Arrays) -> SavedMetric:
         raise ValueError("it has no members")
     if header["format"] > 1:
         arrays = packing.unpack(arrays, _shapes(header))
+        if header["format"] > 2:
+            arrays[packing.SINGLE] = arrays.pop(packing.WHOLE)
         if header["whole"] != _checksum("", arrays):
             raise ValueError("what was packed did not come back as it was")
     for name, array in arrays.items():

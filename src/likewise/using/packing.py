@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.digits import BITS, rounded
+
 Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 Bytes = NDArray[np.uint8]
@@ -27,10 +29,15 @@ MOST_CLAIMED, MOST_SHARE = 2**28, 64
 # seconds beyond.
 MOST_PAIRS, MOST_COLUMNS = 800, 400
 # What a product of matrices may be wrong by, beside the largest number in it.
-ROUNDING = 1e-12
+ROUNDING = 1e-10
 # What is added to be guessed from: half of an orthogonal matrix, the lengths of the
 # basis' columns, and gaps of pairs in the features' own units, in single precision.
 HALF, LENGTHS, RAW = ".reflectors", "basis.lengths", "raw_gaps"
+# What half of a matrix is kept with: fewer bits than these, and the other is guessed
+# wrong; more, and the half is what weighs.
+HALF_BITS = BITS + 4
+# L, and L in single precision: what others read, and what it is guessed from.
+WHOLE, SINGLE = "components.whole", "components"
 
 
 # Beside a prior's own numbers: deviations of threshold, scale and implied pairs' shift.
@@ -43,12 +50,14 @@ class Shapes(NamedTuple):
     shapes: Mapping[str, tuple[int, ...]]  # of the packed ones, as they are stored
     kinds: Mapping[str, str]  # "f" or "i", of eight bytes each
     by_column: frozenset[str]  # stored as their transpose
+    is_rounded: bool  # as digits.py does; files of format 2 were not
     priors: Mapping[str, Mapping[str, float]]  # by the member's name
 
 
-def pack(arrays: Arrays, about: Shapes) -> Arrays:
-    """Every array, the helpers among them, in few bytes."""
-    return {name: packed(arrays[name], guess(name, arrays, about)) for name in arrays}
+def pack(arrays: Arrays, plain: Arrays, about: Shapes) -> Arrays:
+    """Every array, the helpers among them, in few bytes; a reader knows the plain."""
+    known = arrays | plain
+    return {name: packed(arrays[name], guess(name, known, about)) for name in arrays}
 
 
 def unpack(arrays: Arrays, about: Shapes) -> Arrays:
@@ -85,31 +94,40 @@ def helpers(arrays: Arrays, by_column: frozenset[str]) -> Arrays:
     for name, array in true.items():
         if name.endswith("prior.frame") and _can_be_turned(array):
             centre = true[name.removesuffix("frame") + "centre"]
-            found[name + HALF] = reflectors(array / _lengths(centre))
+            found[name + HALF] = _half(array / _lengths(centre))
         if name == "basis.directions" and _can_be_turned(array):
             found[LENGTHS] = _column_lengths(array)
-            found[name + HALF] = reflectors(array / found[LENGTHS])
+            found[name + HALF] = _half(array / found[LENGTHS])
     gaps, frame = true.get("member.0.gaps"), true.get("member.0.prior.frame")
     if gaps is not None and frame is not None and len(gaps) and LENGTHS in found:
         flat = product(gaps, _inverse(frame, true["member.0.prior.centre"]))
         lengths = found[LENGTHS]
         raw = product(flat / (lengths * lengths), true["basis.directions"].T)
         # Features of few digits come back exactly; of others this gains nothing.
-        snapped = _snapped(raw)
-        if np.median(np.abs(raw - snapped)) <= ROUNDING * np.abs(raw).max():
+        snapped = single(np.where(np.abs(raw) <= _noise_of(raw), 0.0, raw)).astype(
+            float
+        )
+        if np.median(np.abs(raw - snapped)) <= _noise_of(raw):
             found[RAW] = snapped
     return found
+
+
+def _half(matrix: Array) -> Array:
+    return rounded(reflectors(matrix), HALF_BITS)
 
 
 def _can_be_turned(matrix: Array) -> bool:
     return bool(matrix.shape[1] <= min(MOST_COLUMNS, len(matrix)))
 
 
-def _snapped(raw: Array) -> Array:
-    """The nearest numbers of single precision; what is only rounding becomes zero."""
+def single(values: Array) -> NDArray[np.float32]:
+    """The nearest numbers of single precision."""
     limits = np.finfo(np.float32)
-    single = np.clip(raw, limits.min, limits.max).astype(np.float32).astype(np.float64)
-    return np.where(np.abs(raw) <= ROUNDING * np.abs(raw).max(), 0.0, single)
+    return np.clip(values, limits.min, limits.max).astype(np.float32)
+
+
+def _noise_of(raw: Array) -> float:
+    return float(ROUNDING * np.abs(raw).max())
 
 
 def guess(name: str, known: Arrays, about: Shapes) -> Array | None:
@@ -118,6 +136,8 @@ def guess(name: str, known: Arrays, about: Shapes) -> Array | None:
     start, _, last = name.rpartition(".")
     made: Array | None = None
     with np.errstate(all="ignore"):  # a forged file may hold any numbers
+        if name == WHOLE:
+            return known[SINGLE].astype(np.float64)
         if name + HALF in known:
             made = _from_half(name, true, about)
         elif last == "gaps":
@@ -126,6 +146,8 @@ def guess(name: str, known: Arrays, about: Shapes) -> Array | None:
             made = _root(start, true, about)
     if made is None:
         return None
+    if about.is_rounded:
+        made = rounded(made)
     return np.ascontiguousarray(made.T) if name in about.by_column else made
 
 
