@@ -70,7 +70,7 @@ def test_the_threshold_is_where_the_mean_metric_is_in_doubt(fitted):
     belief = metric.posterior_
     values, vectors = np.linalg.eigh(belief.mean_matrix())
     cut = np.minimum(values, 0.0)
-    mean = belief.weights @ belief.latent_mean(gaps)
+    mean = belief.metric_weights @ belief.latent_mean(gaps)
 
     latent = mean - (gaps @ vectors) ** 2 @ cut
 

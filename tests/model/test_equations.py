@@ -431,6 +431,20 @@ def test_the_mixture_nodes_are_a_gauss_rule_of_kolmogorovs_distribution():
     assert_allclose(3 * shares @ scales**4, 7 * np.pi**4 / 15, rtol=1e-6)
 
 
+def test_squared_distances_correlate_as_simulated_ones(rng):
+    """By two metrics, over Gaussian gaps."""
+    roots = rng.normal(size=(3, 4, 4))
+    A, B, scatter = (root @ root.T for root in roots)
+    gaps = rng.standard_normal((400_000, 4)) @ roots[2].T
+
+    squared = [np.einsum("ij,jk,ik->i", gaps, each, gaps) for each in (A, B)]
+
+    found = matrix.distance_correlation(A, B, scatter)
+    assert_allclose(found, np.corrcoef(squared)[0, 1], atol=0.01)
+    assert_allclose(matrix.distance_correlation(A, 3 * A, scatter), 1)
+    assert matrix.distance_correlation(A, B, 0 * scatter) == 1
+
+
 def test_distance_deviation_is_the_simulated_one_far_from_zero(rng):
     """The delta method where the distance is large against its doubt."""
     squared = 9 + 0.5 * rng.standard_normal(200_000)

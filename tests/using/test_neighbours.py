@@ -92,7 +92,7 @@ def test_distance_knows_what_was_said_of_the_items(blobs):
     Z = metric.basis_.project(X)
     pairs = with_each(i, found.rows[0])
     latent = belief.latent_mean(Z[i] - Z[found.rows[0]], pairs)
-    squared = belief.weights @ latent + belief.threshold
+    squared = belief.metric_weights @ latent + belief.threshold
     assert_allclose(found.distances[0] ** 2, np.maximum(squared, 0), atol=1e-9)
 
 

@@ -54,10 +54,15 @@ class Belief:
         return np.array([member.weight for member in self.members])
 
     @property
+    def metric_weights(self) -> Array:
+        """Of the members' metrics in the mean metric, each as its own unit has it."""
+        return self.weights * self._factors
+
+    @property
     def threshold(self) -> float:
         """Squared distance, at the mean metric, where P(same) is 1/2."""
         thresholds = [each.posterior.threshold for each in self.members]
-        return float(self.weights @ (self._factors * thresholds))
+        return float(self.metric_weights @ thresholds)
 
     @property
     def width(self) -> int:
@@ -130,7 +135,7 @@ class Belief:
         member's is large where nearest neighbours lie hardly nearer than others.
         """
         matrices = np.array([each.posterior.mean_matrix() for each in self.members])
-        return np.asarray(np.tensordot(self.weights * self._factors, matrices, axes=1))
+        return np.asarray(np.tensordot(self.metric_weights, matrices, axes=1))
 
     def root(self) -> Array:
         """L with L'L the mean metric, in the basis' coordinates, heaviest row first.

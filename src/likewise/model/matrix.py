@@ -289,6 +289,17 @@ def scale_slope(mean: float, variance: float, scale: float, deviation: float) ->
 # --- A prior from the unlabelled items --------------------------
 
 
+def distance_correlation(A: Array, B: Array, scatter: Array) -> float:
+    """Correlation of u'Au and u'Bu over u ~ N(0, C).
+
+    tr ACBC / (tr ACAC tr BCBC)^(1/2); 1 where nothing has any distance.
+    """
+    first, second = A @ scatter, B @ scatter
+    together = float(np.sum(first * second.T))
+    alone = float(np.sum(first * first.T)) * float(np.sum(second * second.T))
+    return together / float(np.sqrt(alone)) if alone > 0 else 1.0
+
+
 def agreement_weights(agreement: Array) -> Array:
     """h / (1.1 - h): between over within, for the share h of a direction's variance.
 

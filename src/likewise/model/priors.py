@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from likewise.digits import rounded
-from likewise.model import surroundings, unlabelled
+from likewise.model import matrix, surroundings, unlabelled
 from likewise.model.basis import Basis, feature_deviations, fit_basis
 from likewise.model.classes import Labelled, class_metric
 from likewise.model.surroundings import (
@@ -38,6 +38,9 @@ IMPLIED_SHIFT = THRESHOLD[1]
 # Plain distance has half of the weight before any answer, and the others share the
 # rest: it is what a person has without us, and answers must speak for leaving it.
 UNIT_SHARE = 0.5
+# Metrics whose squared distances correlate more are one: what is said twice before any
+# answer would have twice the weight. Of .98 to .999 it has the most evidence.
+ALIKE = 0.98
 # Nearest neighbours lie at most at this share of the mean squared distance: where all
 # distances are alike, a scale measured from there would have no bound.
 FARTHEST_NEIGHBOURS = 0.95
@@ -398,6 +401,7 @@ def _metrics(
 ) -> dict[str, _Found]:
     """The metrics to believe in before any answer, by name; no two the same."""
     coordinates, item_weights = items.seen
+    scatter = np.atleast_2d(np.cov(coordinates.T, ddof=0, aweights=item_weights))
     unit = np.eye(coordinates.shape[1])
     if prior == "unit":
         return {"unit": _Found(unit)}
@@ -413,21 +417,24 @@ def _metrics(
         mapped = coordinates @ root
         # First, for where neighbours add nothing the plain name is the true one.
         if way != ", white":
-            _add(found, way.removeprefix(", ") or "unit", _Found(base, around))
+            name = way.removeprefix(", ") or "unit"
+            _add(found, name, _Found(base, around), scatter)
         nearby = None if around is None else around.mapped(root)
         near = unlabelled.near_metric(mapped, item_weights, rng, nearby)
-        _add(found, f"near{way}", _Found(root @ near @ root.T, around))
+        _add(found, f"near{way}", _Found(root @ near @ root.T, around), scatter)
         if way != ", white":
             far = unlabelled.far_metric(mapped, item_weights, rng)
-            _add(found, f"far{way}", _Found(root @ far @ root.T, around))
+            _add(found, f"far{way}", _Found(root @ far @ root.T, around), scatter)
     return found
 
 
-def _add(found: dict[str, _Found], name: str, new: _Found) -> None:
+def _add(found: dict[str, _Found], name: str, new: _Found, scatter: Array) -> None:
     """Add a metric, unless one like it is there."""
-    size = np.abs(new.metric).max()
-    others = (other.metric for other in found.values())
-    if all(np.abs(new.metric - other).max() > 1e-6 * size for other in others):
+    alike = (
+        matrix.distance_correlation(new.metric, other.metric, scatter)
+        for other in found.values()
+    )
+    if all(correlation < ALIKE for correlation in alike):
         found[name] = new
 
 

@@ -173,10 +173,11 @@ class Neighbours:
         """Rows of the items that answers moved, and how far: g of docs/math.md."""
         n_items, n_basis = self._items.coordinates.shape
         moved = np.zeros((n_items if is_known else 0, n_basis))
-        for member in self._belief.members if is_known else ():
-            off = member.posterior.moved_items(n_items)
+        belief = self._belief
+        for weight, member in zip(belief.metric_weights, belief.members, strict=True):
+            off = member.posterior.moved_items(n_items) if is_known else None
             if off is not None:
-                moved += member.weight * off
+                moved += weight * off
         asked = np.flatnonzero(moved.any(axis=1))
         return asked, moved[asked]
 
