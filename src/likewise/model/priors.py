@@ -38,9 +38,9 @@ IMPLIED_SHIFT = THRESHOLD[1]
 # Plain distance has half of the weight before any answer, and the others share the
 # rest: it is what a person has without us, and answers must speak for leaving it.
 UNIT_SHARE = 0.5
-# Metrics whose squared distances correlate more are one: what is said twice before any
-# answer would have twice the weight. Of .98 to .999 it has the most evidence.
-ALIKE = 0.98
+# Metrics whose squared distances correlate as much are one: what is there twice before
+# any answer has twice the weight.
+ALIKE = 0.998
 # Nearest neighbours lie at most at this share of the mean squared distance: where all
 # distances are alike, a scale measured from there would have no bound.
 FARTHEST_NEIGHBOURS = 0.95
