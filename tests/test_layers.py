@@ -56,7 +56,12 @@ MAY_IMPORT = {
     "model.surroundings": set(),
     "model.unlabelled": {"model.basis", "model.matrix", "model.surroundings"},
     "model.classes": {"model.unlabelled", "model.matrix"},
-    "model.priors": {"model.classes", "model.unlabelled", "model.surroundings"}
+    "model.priors": {
+        "model.matrix",
+        "model.classes",
+        "model.unlabelled",
+        "model.surroundings",
+    }
     | {"model.basis", "digits", "threads"},
     "model.posterior": FORMULAS | {"model.priors"},
     "model.belief": FORMULAS | {"model.posterior", "model.calibration"},
