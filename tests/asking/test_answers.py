@@ -205,3 +205,12 @@ def test_who_contradicts_himself_when_asked_again_errs():
 
     assert log.flip_rates()["a"] > 0.3
     assert own.flip_rates()["a"] == 0.0
+
+
+def test_what_several_people_said_comes_in_its_order():
+    """Not each person's answers together."""
+    log = AnswerLog(2, True)
+    for who, label in (("a", 1.0), ("b", -1.0), ("a", 1.0)):
+        log.tell(np.array([[0, 1]]), np.array([label]), who, [0.5])
+
+    assert log.said() == {(0, 1): [1, -1, 1]}

@@ -311,10 +311,13 @@ class AnswerLog:
 
         What somebody corrected unasked counts as never said.
         """
-        said: dict[tuple[int, int], list[int]] = {}
+        said: dict[tuple[int, int], list[Answer]] = {}
         for (i, j, _), told in self._told().items():
-            said.setdefault((i, j), []).extend(each.label for each in told)
-        return said
+            said.setdefault((i, j), []).extend(told)
+        return {
+            pair: [each.label for each in sorted(told, key=lambda each: each.tell)]
+            for pair, told in said.items()
+        }
 
     def _told(self) -> dict[tuple[int, int, str | None], list[Answer]]:
         """All that each person said of each pair, in its order, "unsure" aside.
