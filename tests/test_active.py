@@ -270,7 +270,7 @@ def test_many_items_are_asked_about_as_few_are(rng, basis):
 
     assert searched.n_pairs == 2500 * 2499 // 2
     assert searched.n_seen < searched.n_pairs / 2
-    p_same = learner.pair_probability(asked)[0]
+    p_same = learner.predicted(asked)[0]
     assert abs(p_same - 0.5) < 1e-3
     assert searched.shortfall <= search.TOLERANCE
     assert learner.why(asked[0]).rank == 1
@@ -728,7 +728,7 @@ def test_checks_are_drawn_from_what_is_set_aside(rng):
 
     record = learner.record()
 
-    assert record.is_random.sum() == 13  # of 40: a third, while "same" is unclear
+    assert record.is_random.sum() == 4  # of 40
     drawn = learner.record().pairs[record.is_random]
     assert is_set_aside(drawn, learner._seed).all()
     again = ActiveMetric.replay(X, learner.history(), random_state=0)
@@ -760,14 +760,36 @@ def test_probabilities_follow_what_came_true_of_random_questions(blobs):
         learner.tell(question, answers(y, question))
     pairs = all_pairs(len(X))[::40]
 
-    correction = learner.record().random_calibration()
+    correction = learner.metric_.posterior_.calibration
 
     assert correction.shift != 0
     corrected = correction.correct(learner.predicted(pairs))
     assert_allclose(learner.pair_probability(pairs), corrected)
     assert_allclose(learner.why(pairs[0]).p_same, corrected[0])
-    metric = learner.metric_
-    assert metric.posterior_.calibration == correction
+    by_checks = learner.record().random_calibration()
+    assert by_checks.shift not in (0, correction.shift)  # without the panel
+
+
+def test_a_panel_tells_how_common_same_is(rng):
+    """Its items are sorted within a third of the questions, whatever else is asked."""
+    y = rng.randint(0, 3, 200)
+    X = rng.normal(size=(200, 5)) + 2 * np.eye(5)[y]
+    learner = ActiveMetric(X, random_state=0)
+    for _ in range(8):
+        question = learner.ask(10)
+        learner.tell(question, answers(y, question))
+    pairs = all_pairs(len(X))
+
+    share = learner._open.panel.share()
+
+    assert abs(share.mean - 1 / 3) < 2 * share.deviation
+    assert share.deviation < 0.07
+    said = learner.metric_.pair_probability(X, pairs).mean()
+    assert abs(said - np.mean(answers(y, pairs) == 1)) < 0.06
+    assert learner.record().is_random.sum() == 8
+    given = ActiveMetric(X, candidates=pairs[:500], random_state=0)
+    assert given._open.panel is None
+    assert ActiveMetric(X, equivalence=False, random_state=0)._open.panel is None
 
 
 def test_what_follows_is_asked_now_and_then(blobs):

@@ -38,6 +38,7 @@ ASKING = {
     "asking.acquisition",
     "asking.candidates",
     "asking.doubt",
+    "asking.panel",
     "asking.search",
     "asking.records",
     "asking.trials",
@@ -90,8 +91,9 @@ MAY_IMPORT = {
     | GROUND,
     "asking.choosing": GROUND
     | {"asking.answers", "asking.candidates", "asking.chains", "asking.checks"}
-    | {"asking.closure"}
+    | {"asking.closure", "asking.panel"}
     | {"asking.search"},
+    "asking.panel": {"asking.checks"},
     "asking.records": {"model.calibration"},
     "asking.verdicts": CONTRACT
     | GROUND

@@ -19,9 +19,11 @@ from likewise.asking.answers import AnswerLog, Cycle, KnownPairs, check_answers
 from likewise.asking.candidates import Pool
 from likewise.asking.choosing import Candidates
 from likewise.asking.closure import Forest
+from likewise.asking.panel import Panel
 from likewise.asking.records import Record
 from likewise.asking.search import Ranked, Reserve, Searched, Wanted
 from likewise.asking.verdicts import (
+    KnownItems,
     Verdict,
     Why,
     decisive_features,
@@ -30,10 +32,11 @@ from likewise.asking.verdicts import (
 )
 from likewise.errors import InputError
 from likewise.estimators import BayesianMetric
+from likewise.model.calibration import Calibration, Level
 from likewise.model.checkpoints import Checkpoints, checkpoint
 from likewise.model.fitting import Fit
 from likewise.model.priors import Frames
-from likewise.pairs import check_pairs
+from likewise.pairs import check_pairs, draw_pairs
 from likewise.using.groups import (
     Groups,
     GroupVerdict,
@@ -48,6 +51,10 @@ Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+# Pairs drawn to tell what share of all the belief expects to be the same: by chance it
+# is off by some .01, a fifth of what it is compared with is.
+N_FOR_LEVEL = 1000
 
 
 def _one_at_a_time(method: Method) -> Method:
@@ -130,6 +137,7 @@ class ActiveMetric:
         self._ranked: dict[tuple[Wanted, bool], Ranked] = {}  # by the answers so far
         self._reserves: dict[int, Reserve] = {}  # by the first so many answers
         self._groups: Groups | None = None  # by the answers so far
+        self._corrects: Calibration | None = None  # by the answers so far
         self._untaught: Untaught | None = None
         self._asked: set[int] = set()  # numbers of the pairs asked, not yet answered
         self._lock = threading.RLock()
@@ -169,8 +177,8 @@ class ActiveMetric:
         self._n_items = len(items)
         self._log = self._log.grown(len(items))
         self._fits = Checkpoints(self._frames, self._model.rules, self._seed)
-        self._ranked, self._reserves = {}, {}
-        self._groups = self._untaught = None
+        self._forget()
+        self._reserves, self._untaught = {}, None
 
     @_one_at_a_time
     def ask(self, n_pairs: int = 1, exclude: ArrayLike | None = None) -> Pairs:
@@ -206,9 +214,17 @@ class ActiveMetric:
         again = np.concatenate([again, audits])
         excluded = np.r_[excluded, self._open.numbers(audits)]
         forest = Forest(self._log.closure)
-        n_checks = min(open_pairs.n_checks(n_pairs), n_pairs - len(again))
+        n_checks, n_sorting = open_pairs.n_checks(n_pairs, n_pairs - len(again))
         checks = open_pairs.checks(n_checks, excluded, forest, rng)
         excluded = np.r_[excluded, self._open.numbers(checks)]
+        sorting = open_pairs.sorting(
+            n_sorting,
+            excluded,
+            forest,
+            lambda pairs: self._pool().probability_same(pairs),
+        )
+        checks = np.concatenate([checks, sorting])
+        excluded = np.r_[excluded, self._open.numbers(sorting)]
         n_best = n_pairs - len(again) - len(checks)
         ranked = self._best(n_best, excluded, rng)
         best = open_pairs.best(ranked, n_best, forest, rng)
@@ -244,7 +260,7 @@ class ActiveMetric:
         said = self._predicted(pairs) if said is None else said
         self._log.tell(pairs, answers, annotator, said)
         self._asked -= set(self._open.numbers(pairs).tolist())
-        self._ranked, self._groups = {}, None
+        self._forget()
 
     @_one_at_a_time
     def undo(self) -> None:
@@ -252,15 +268,19 @@ class ActiveMetric:
         if len(self._log) == 0:
             raise InputError("There is no answer to take back.")
         self._log.undo()
-        self._ranked, self._groups = {}, None
+        self._forget()
         self._fits.forget_after(len(self._log))
         left = self._reserves.items()
         self._reserves = {n: each for n, each in left if n <= len(self._log)}
 
+    def _forget(self) -> None:
+        """Drop what was found by the answers so far."""
+        self._ranked, self._groups, self._corrects = {}, None, None
+
     @property
     def metric_(self) -> BayesianMetric:
         """The metric learned from the answers so far."""
-        calibration = self.record().random_calibration()
+        calibration = self._calibration()
         return self._model.learned(self._frames.basis, self._fit(), calibration)
 
     @_one_at_a_time
@@ -375,7 +395,9 @@ class ActiveMetric:
             return judge_groups(self._sorted())
         known = 1 - self._open.n_open() / max(len(self._open), 1)
         pool, labels_of = self._pool(), self._log.labels_of
-        return judge(pool, self._X, labels_of, self.record(), known, self._rng())
+        corrections = self.record().calibration(), self._calibration()
+        known_items = KnownItems(pool, labels_of, *corrections)
+        return judge(known_items, self._X, self.record(), known, self._rng())
 
     @_one_at_a_time
     def history(self) -> list[dict[str, Any]]:
@@ -445,8 +467,23 @@ class ActiveMetric:
     def _judging_pool(self) -> Pool:
         """The items by what is believed and by what came true."""
         pool = self._pool()
-        belief = pool.belief.corrected(self.record().random_calibration())
-        return replace(pool, belief=belief)
+        return replace(pool, belief=pool.belief.corrected(self._calibration()))
+
+    def _calibration(self) -> Calibration:
+        """What came true makes of P(same) of any pair; found once."""
+        if self._corrects is None:
+            level = self._level(self._open.panel)
+            self._corrects = self.record().random_calibration(level)
+        return self._corrects
+
+    def _level(self, panel: Panel | None) -> Level | None:
+        """How common "same" is by a panel, and P(same) of pairs drawn at random."""
+        if panel is None:
+            return None
+        rng = np.random.RandomState(self._seed)
+        pairs = draw_pairs(self._n_items, N_FOR_LEVEL, rng)
+        as_new = replace(self._pool(), are_known=False)
+        return Level(as_new.probability_same(pairs), *panel.share())
 
     def _predicted(self, pairs: Pairs) -> Sequence[float | None]:
         """P(same) by the belief that asked; nothing is fitted only to predict.

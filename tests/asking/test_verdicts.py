@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from likewise.asking.candidates import Pool
 from likewise.asking.records import Record
 from likewise.asking.verdicts import (
+    KnownItems,
     _doubt,
     decisive_features,
     explain,
@@ -56,7 +57,10 @@ def unknown(pairs):
 def verdict(pool, X=None, labels_of=unknown, came_true=None, known=0.5):
     rng = np.random.RandomState(0)
     X = pool.coordinates if X is None else X
-    return judge(pool, X, labels_of, came_true or record(), known, rng)
+    came_true = came_true or record()
+    corrections = came_true.calibration(), came_true.random_calibration()
+    known_items = KnownItems(pool, labels_of, *corrections)
+    return judge(known_items, X, came_true, known, rng)
 
 
 def test_a_hundredth_of_the_pool_unknown_is_no_reason_to_stop(pool):

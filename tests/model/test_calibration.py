@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from likewise import BayesianMetric, InputError, calibration_curve
+from likewise.model import matrix
+from likewise.model.calibration import Level, learn_calibration
 from likewise.pairs import all_pairs
 
 
@@ -66,3 +68,37 @@ def test_bad_calls_are_named(fitted):
         calibration_curve(metric, X, pairs, labels, n_bins=0)
     with pytest.raises(InputError, match="at least one pair"):
         calibration_curve(metric, X, np.empty((0, 2), int), [])
+
+
+def test_a_level_that_is_known_well_is_reached(rng):
+    """Without answers: the nearest correction that gives the mean its level."""
+    said = matrix.sigmoid(rng.normal(-1, 1, 500))
+    nothing = np.empty(0)
+
+    exact = learn_calibration(nothing, nothing, 0.25, Level(said, 0.4, 1e-4))
+    none = learn_calibration(nothing, nothing, 0.25, Level(said, 0.4, 1e3))
+
+    assert_allclose(exact.correct(said).mean(), 0.4, atol=1e-4)
+    assert_allclose([none.shift, none.slope], [0, 1], atol=1e-6)
+
+
+def test_a_level_counts_as_far_as_it_is_known(rng):
+    """The most probable shift and slope, by a search over both."""
+    said = matrix.sigmoid(rng.normal(-1, 1, 200))
+    asked, is_same = said[:12], (rng.uniform(size=12) < 0.6).astype(float)
+    level = Level(said, 0.45, 0.05)
+
+    found = learn_calibration(asked, is_same, 0.25, level)
+
+    def log_posterior(shift, log_slope):
+        slope = np.exp(log_slope)
+        p_same = matrix.corrected_probability(asked, shift, slope)
+        fit = np.log(np.where(is_same > 0, p_same, 1 - p_same)).sum()
+        mean = matrix.corrected_probability(said, shift, slope).mean()
+        off = (mean - level.share) / level.deviation
+        return fit - (off**2 + (shift / 0.25) ** 2 + (log_slope / 0.25) ** 2) / 2
+
+    best = log_posterior(found.shift, np.log(found.slope))
+    for shift, log_slope in rng.normal(0, 0.02, (50, 2)):
+        other = log_posterior(found.shift + shift, np.log(found.slope) + log_slope)
+        assert other < best

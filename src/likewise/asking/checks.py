@@ -25,14 +25,18 @@ SAME_BEFORE, ANSWERS_BEFORE = 1, 10
 def is_set_aside(pairs: NDArray[np.intp], seed: int) -> NDArray[np.bool_]:
     """Whether each pair is one to judge by, however many further items there are."""
     low, high = np.sort(pairs, axis=1).astype(np.uint64).T
-    start = seed * 0x9E3779B97F4A7C15 % 2**64
-    mixed = high * (high - np.uint64(1)) // np.uint64(2) + low + np.uint64(start)
+    number = high * (high - np.uint64(1)) // np.uint64(2) + low
+    return np.asarray(mixed(number, seed) < np.uint64(SET_ASIDE * 2**64))
+
+
+def mixed(numbers: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
+    """Numbers that look drawn at random, the same ones for the same seed."""
+    mixed = numbers + np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64)
     # Bits shifted and multiplied (the finish of splitmix64): pairs of one item, whose
     # numbers are neighbours, come out as far apart as any two.
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    mixed ^= mixed >> np.uint64(31)
-    return np.asarray(mixed < np.uint64(SET_ASIDE * 2**64))
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
 def n_wanted(n_asked: int, share: float, is_same: NDArray[np.float64]) -> int:

@@ -6,6 +6,7 @@ answer is worth as scores.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from likewise.asking.candidates import best_rows
 from likewise.asking.chains import SAME
 from likewise.asking.checks import is_set_aside, n_wanted
 from likewise.asking.closure import Forest
+from likewise.asking.panel import Panel, panel_items
 from likewise.asking.search import Ranked, Searched
 from likewise.pairs import draw_pairs, pair_number
 
@@ -138,16 +140,54 @@ class Candidates:
         lengths = [len(chain) for chain in self.log.closure.chains(drawn.tolist())]
         return drawn[np.argsort(lengths, kind="stable")[:n_audits]]
 
-    def n_checks(self, n_pairs: int) -> int:
-        """How many of the next questions are to be drawn at random."""
+    @cached_property
+    def panel(self) -> Panel | None:
+        """Items sorted to tell how common "same" is, where any two may be asked."""
+        if self.given is not None or not self.log.equivalence or self.share == 0:
+            return None
+        items = panel_items(self.n_items, self.seed)
+        grid = np.stack(np.meshgrid(items, items, indexing="ij"), axis=-1)
+        pairs = np.sort(grid.reshape(-1, 2), axis=1)
+        resting = self.numbers(self.log.resting())
+        may_ask = ~self.is_random(pairs) & ~np.isin(self.numbers(pairs), resting)
+        may_ask &= pairs[:, 0] < pairs[:, 1]
+        square = (len(items), len(items))
+        relations = self.log.labels_of(pairs)
+        return Panel(items, relations.reshape(square), may_ask.reshape(square))
+
+    def n_checks(self, n_pairs: int, room: int) -> tuple[int, int]:
+        """How many of the next questions are drawn at random, and for the panel.
+
+        Of so many pairs, where there is room for some of them only.
+        """
         if self.share == 0:
-            return 0
+            return 0, 0
         asked = self.log.predicted()
         pairs = np.array([(each.i, each.j) for each in asked], np.intp).reshape(-1, 2)
-        is_random = self.is_random(pairs)
-        is_same = np.array([each.label == SAME for each in asked], dtype=float)
-        wanted = n_wanted(len(asked) + n_pairs, self.share, is_same[is_random])
-        return max(wanted - int(is_random.sum()), 0)
+        is_random, n_asked = self.is_random(pairs), len(asked) + n_pairs
+        if self.panel is None:
+            is_same = np.array([each.label == SAME for each in asked], dtype=float)
+            wanted = n_wanted(n_asked, self.share, is_same[is_random])
+            return min(max(wanted - int(is_random.sum()), 0), room), 0
+        left = max(int(self.share * n_asked) - int(is_random.sum()), 0)
+        n_random = min(left, room)
+        n_sorting = self.panel.n_wanted(n_asked, pairs[~is_random])
+        n_sorting -= int(is_random.sum()) + n_random
+        return n_random, min(max(n_sorting, 0), room - n_random)
+
+    def sorting(
+        self,
+        n_pairs: int,
+        excluded: Numbers,
+        forest: Forest,
+        probability_same: Callable[[Pairs], Array],
+    ) -> Pairs:
+        """Questions that sort the panel; the forest is told of them."""
+        if n_pairs == 0 or self.panel is None:
+            return np.empty((0, 2), dtype=np.intp)
+        is_open = self.is_open(excluded)
+        found = self.panel.questions(n_pairs, is_open, probability_same)
+        return found[[forest.join(i, j) for i, j in found.tolist()]]
 
     def checks(
         self,

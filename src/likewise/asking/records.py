@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from likewise.model.calibration import Calibration, learn_calibration
+from likewise.model.calibration import Calibration, Level, learn_calibration
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -50,10 +50,13 @@ class Record:
         """What the answers make of the predictions, of pairs like those asked."""
         return learn_calibration(self.said, self.is_same)
 
-    def random_calibration(self) -> Calibration:
-        """What the answers asked at random make of the predictions, of any pair."""
+    def random_calibration(self, level: Level | None = None) -> Calibration:
+        """What the answers asked at random make of the predictions, of any pair.
+
+        With `level`, also how common "same" is beside how common it is believed to be.
+        """
         said, is_same = self.said[self.is_random], self.is_same[self.is_random]
-        return learn_calibration(said, is_same, RANDOM_SLOPE_DEVIATION)
+        return learn_calibration(said, is_same, RANDOM_SLOPE_DEVIATION, level)
 
 
 def random_annotators(record: Record) -> list[str | None]:

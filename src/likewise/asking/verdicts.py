@@ -140,21 +140,27 @@ def decisive_features(
     ]
 
 
+class KnownItems(NamedTuple):
+    """The items as the belief sees them, what is known of them, and what came true."""
+
+    pool: Pool
+    labels_of: Callable[[Pairs], NDArray[np.int8]]  # +1, -1, or 0 where not known
+    calibration: Calibration  # by all that came true
+    shown: Calibration  # by what came true of random pairs: what people are shown
+
+
 def judge(
-    pool: Pool,
+    known_items: KnownItems,
     X: Array,
-    labels_of: Callable[[Pairs], NDArray[np.int8]],
     record: Record,
     known: float,
     rng: np.random.RandomState,
 ) -> Verdict:
     """Decide from the belief, from what came true and from what is left to ask.
 
-    `labels_of` gives +1 or -1 for pairs whose label is known, `known` is their share.
+    `known` is the share of pairs whose label is known.
     """
-    rows = rng.permutation(len(X))[:N_ITEMS]
-    calibration, shown = record.calibration(), record.random_calibration()
-    known_items = KnownItems(pool, labels_of, calibration, shown)
+    rows, pool = rng.permutation(len(X))[:N_ITEMS], known_items.pool
     with one_thread():
         mapped = pool.coordinates @ pool.belief.root().T
         neighbours = _neighbours(known_items, rows, _nearest(mapped, rows), rng)
@@ -180,15 +186,6 @@ def judge(
         plain.value,
         random_annotators(record),
     )
-
-
-class KnownItems(NamedTuple):
-    """The items as the belief sees them, what is known of them, and what came true."""
-
-    pool: Pool
-    labels_of: Callable[[Pairs], NDArray[np.int8]]
-    calibration: Calibration  # by all that came true
-    shown: Calibration  # by what came true of random pairs: what people are shown
 
 
 def _neighbours(

@@ -5,7 +5,7 @@ And how what came true corrects it.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,40 +49,65 @@ class Calibration:
         return [Calibration(float(a), float(np.exp(b))) for a, b in draws]
 
 
+class Level(NamedTuple):
+    """P(same) of pairs drawn at random, and how common "same" is among all pairs."""
+
+    said: Array
+    share: float
+    deviation: float  # of the share, as far as it is known
+
+
 def learn_calibration(
-    said: Array, is_same: Array, slope_deviation: float = SLOPE_DEVIATION
+    said: Array,
+    is_same: Array,
+    slope_deviation: float = SLOPE_DEVIATION,
+    level: Level | None = None,
 ) -> Calibration:
     """The correction that predictions, made before the answers came, ask for.
 
-    The most probable one under Gaussian priors, by Newton's method, and the curvature
-    there.
+    And one that brings the mean of P(same) to its level, where that is given. The most
+    probable one under Gaussian priors, by Newton's method, and the curvature there.
     """
-    logits = matrix.logit(np.clip(said, SUREST, 1 - SUREST))
     deviations = np.array([SHIFT_DEVIATION, slope_deviation])
+    logits = _logits(said)
+    if level is not None:
+        level = level._replace(said=_logits(level.said))
+
+    def slope_at(place: Array) -> tuple[Array, Array]:
+        """Slope of the log posterior in shift and log slope, and Fisher's curvature."""
+        p_same, jacobian = _corrected(place, logits)
+        weighed = jacobian * (p_same * (1 - p_same))[:, None]
+        slope = jacobian.T @ (is_same - p_same) - place / deviations**2
+        curvature = weighed.T @ jacobian + np.diag(1 / deviations**2)
+        if level is not None:
+            p_same, jacobian = _corrected(place, level.said)
+            rise = (p_same * (1 - p_same)) @ jacobian / len(p_same) / level.deviation
+            slope += rise * (level.share - p_same.mean()) / level.deviation
+            curvature += np.outer(rise, rise)
+        return slope, curvature
+
     place = np.zeros(2)
     for _ in range(MAX_STEPS):
-        slope, curvature = _calibration_slope(place, logits, is_same, deviations)
+        slope, curvature = slope_at(place)
         move = np.linalg.solve(curvature, slope)
         # A step beyond the priors' deviations leaves where the curvature was taken.
         move /= max(1.0, float(np.abs(move / deviations).max()))
         place = place + move
         if np.abs(move).max() < 1e-8:
             break
-    curvature = _calibration_slope(place, logits, is_same, deviations)[1]
-    (a, b), (c, d) = np.linalg.inv(curvature).tolist()
+    (a, b), (c, d) = np.linalg.inv(slope_at(place)[1]).tolist()
     return Calibration(float(place[0]), float(np.exp(place[1])), ((a, b), (c, d)))
 
 
-def _calibration_slope(
-    place: Array, logits: Array, is_same: Array, deviations: Array
-) -> tuple[Array, Array]:
-    """Slope of the log posterior in shift and log slope, and Fisher's curvature."""
+def _logits(said: Array) -> Array:
+    return np.asarray(matrix.logit(np.clip(said, SUREST, 1 - SUREST)))
+
+
+def _corrected(place: Array, logits: Array) -> tuple[Array, Array]:
+    """P(same) as corrected, and what its logit gains with shift and log slope."""
     scaled = np.exp(place[1]) * logits
-    p_same = matrix.sigmoid(place[0] + scaled)
     jacobian = np.column_stack([np.ones(len(logits)), scaled])
-    slope = jacobian.T @ (is_same - p_same) - place / deviations**2
-    weighed = jacobian * (p_same * (1 - p_same))[:, None]
-    return slope, weighed.T @ jacobian + np.diag(1 / deviations**2)
+    return matrix.sigmoid(place[0] + scaled), jacobian
 
 
 class Metric(Protocol):

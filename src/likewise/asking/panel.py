@@ -1,0 +1,114 @@
+"""A few items drawn at random and sorted wholly, to tell how common "same" is.
+
+What follows from the answers is known too: twenty answers that sort a panel tell as
+much of that share as a hundred about pairs drawn one by one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.asking.checks import MOST, STANDARD_ERROR, mixed
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.intp]
+Items = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+# Items of a panel: the share is known as closely as it is to be from fewer.
+MOST_ITEMS = 100
+# What is believed of the share before any answer: Beta(1/2, 2), one pair in five, and
+# hardly anything: a panel of five items has ten pairs.
+SAME_BEFORE, PAIRS_BEFORE = 0.5, 2.5
+
+
+class Share(NamedTuple):
+    """How common "same" is among all pairs, and how well that is known."""
+
+    mean: float
+    deviation: float
+
+
+def panel_items(n_items: int, seed: int) -> Items:
+    """The items of the panel, in their order, by the seed alone."""
+    keys = mixed(np.arange(n_items, dtype=np.uint64), seed)
+    first = np.argpartition(keys, min(MOST_ITEMS, n_items) - 1)[:MOST_ITEMS]
+    return np.asarray(first[np.argsort(keys[first])])
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Items in their order, and what is known of their pairs."""
+
+    items: Items  # (n_items,)
+    relations: NDArray[np.int8]  # (n_items, n_items): +1, -1, or 0 where not known
+    may_ask: Mask  # (n_items, n_items): which pairs may be asked
+
+    @cached_property
+    def _places(self) -> tuple[Items, Items]:
+        """Places of items known of all before them, and of those that are to be asked.
+
+        An item waits while it may be asked about with any that does not.
+        """
+        is_open = (self.relations == 0) & self.may_ask
+        placed: list[int] = []
+        waiting: list[int] = []
+        for place in range(len(self.items)):
+            (waiting if is_open[place, placed].any() else placed).append(place)
+        return np.array(placed, np.intp), np.array(waiting, np.intp)
+
+    def share(self) -> Share:
+        """How common "same" is, by the items before the first one that waits.
+
+        Of those after it the ones that are the same as others are known soonest.
+        """
+        placed, waiting = self._places
+        placed = placed[placed < waiting.min(initial=len(self.items))]
+        known = self.relations[np.ix_(placed, placed)].astype(float)
+        np.fill_diagonal(known, 0.0)
+        n_pairs, n_same = np.sum(known != 0) / 2, np.sum(known > 0) / 2
+        mean = (n_same + SAME_BEFORE) / (n_pairs + PAIRS_BEFORE)
+        variance = mean * (1 - mean) / (n_pairs + PAIRS_BEFORE + 1)
+        if n_pairs:
+            # Pairs have items in common: the jackknife, by item.
+            own = (known > 0).sum(axis=1) / np.maximum((known != 0).sum(axis=1), 1)
+            counted = n_pairs / (n_pairs + PAIRS_BEFORE)
+            variance = max(variance, 4 * counted**2 * float(own.var()) / len(placed))
+        return Share(float(mean), float(np.sqrt(variance)))
+
+    def n_wanted(self, n_asked: int, asked: Pairs) -> int:
+        """How many of so many questions are for the panel, beyond those asked.
+
+        None once the share is known; each may be for the panel or drawn at random.
+        """
+        if self.share().deviation <= STANDARD_ERROR:
+            return 0
+        waiting = self._places[1]
+        among = self.items[: int(waiting[0]) + 1] if len(waiting) else self.items
+        n_spent = int(np.isin(asked, among).all(axis=1).sum())
+        return max(int(MOST * n_asked) - n_spent, 0)
+
+    def questions(
+        self,
+        n_pairs: int,
+        is_open: Callable[[Pairs], Mask],
+        probability_same: Callable[[Pairs], Array],
+    ) -> Pairs:
+        """For so many items that wait, each and the one it is likeliest the same as."""
+        found: list[Pairs] = []
+        placed, waiting = self._places
+        for place in waiting.tolist():
+            if len(found) == n_pairs:
+                break
+            others = placed[placed < place]
+            is_unknown = self.relations[place, others] == 0
+            others = others[is_unknown & self.may_ask[place, others]]
+            item = np.full(len(others), self.items[place])
+            pairs = np.sort(np.column_stack([item, self.items[others]]), axis=1)
+            if is_open(pairs).all():  # else somebody is asked about this item now
+                found.append(pairs[np.argmax(probability_same(pairs))])
+        return np.array(found, np.intp).reshape(-1, 2)
