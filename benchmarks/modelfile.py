@@ -1,8 +1,8 @@
 """What does a saved metric weigh, and what of it weighs what?
 
 A learner of defaults on digits, 64 numbers each; on the same digits with noise, whose
-numbers have all their digits; on 10,000 items of 10 numbers; and `fit(X, y)` on digits.
-Bytes of the arrays as they are, and in the file.
+numbers have all their digits; on 10,000 items of 10 numbers; on 500 of 128; and
+`fit(X, y)` on digits. Bytes of the arrays as they are, and in the file.
 
 Usage: python benchmarks/modelfile.py
 """
@@ -20,7 +20,8 @@ from likewise import ActiveMetric, BayesianMetric
 
 N_ANSWERS = 100
 # What is stored besides, for other arrays to be guessed from.
-HELPERS = (".reflectors", "raw_gaps", "components.whole")
+HELPERS = (".reflectors", "components.whole", ".lengths", "flat_gaps", "flat_steps")
+HELPERS += ("own_gaps", "own_unit")
 PARTS = {
     "components": "L",
     "basis": "the basis",
@@ -34,9 +35,9 @@ def part(name):
     return next((words for key, words in PARTS.items() if key in name), "all else")
 
 
-def learned(X, y):
+def learned(X, y, n_answers=N_ANSWERS):
     learner = ActiveMetric(X, random_state=0)
-    while len(learner.history()) < N_ANSWERS:
+    while len(learner.history()) < n_answers:
         pairs = learner.ask(10)
         learner.tell(pairs, np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1))
     return learner.metric_
@@ -46,11 +47,14 @@ def main():
     X, y = load_digits(return_X_y=True)
     noisy = X + np.random.RandomState(0).standard_normal(X.shape)
     blobs, blob = make_blobs(10_000, 10, centers=30, cluster_std=3.0, random_state=0)
+    many, group = make_blobs(500, 128, centers=20, cluster_std=8.0, random_state=0)
     for words, metric in (
         ("300 digits, 100 answers", learned(X[:300], y)),
         ("1,797 digits, 100 answers", learned(X, y)),
         ("300 noisy digits, 100 answers", learned(noisy[:300], y)),
         ("10,000 items of 10 numbers, 100 answers", learned(blobs, blob)),
+        ("500 items of 128 numbers, 100 answers", learned(many, group)),
+        ("500 items of 128 numbers, 200 answers", learned(many, group, 200)),
         ("200 labelled digits", BayesianMetric(random_state=0).fit(X[:200], y[:200])),
         ("1,797 labelled digits", BayesianMetric(random_state=0).fit(X, y)),
     ):

@@ -1,9 +1,20 @@
 """Fewer digits: near, the same twice, and the same for any order of a sum."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from likewise.digits import BITS, FLOOR_BITS, rounded
+from likewise.digits import (
+    BITS,
+    FLOOR_BITS,
+    GRID_BITS,
+    TURN_BITS,
+    on_grid,
+    rounded,
+    rounded_turns,
+    turned,
+)
+from likewise.using.packing import reflectors
 
 
 def test_numbers_keep_so_many_bits(rng):
@@ -49,3 +60,47 @@ def test_sums_in_any_order_are_the_same(rng):
     assert np.mean(A @ B != A[:, ::-1] @ B[::-1]) > 0.5
     assert np.mean(one != other) < 0.001
     assert_array_equal(rounded(one), one)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (6, 6), (40, 40), (50, 7)])
+def test_a_turned_matrix_is_orthonormal_and_told_by_few_bits(rng, shape):
+    """As near as its reflections' bits; of these every one has few."""
+    columns = np.linalg.qr(rng.standard_normal(shape))[0]
+
+    lying = np.vstack([np.zeros(shape[1]), columns])  # a feature that is constant
+    for given in (columns, -columns, lying, np.eye(*shape), np.eye(*shape)[:, ::-1]):
+        made = turned(given)
+
+        assert_allclose(made.T @ made, np.eye(shape[1]), atol=1e-14)
+        assert_allclose(made, given, atol=4 * 2.0**-TURN_BITS)
+        told = reflectors(made)
+        assert_allclose(rounded_turns(told), told, rtol=1e-9, atol=1e-13)
+        if given is not lying:
+            assert_allclose(turned(made), made, atol=1e-10)
+    with pytest.raises(ValueError, match=r"\(2, 3\) are no orthonormal columns"):
+        turned(np.ones((2, 3)))
+
+
+def test_gaps_on_a_grid_are_off_by_half_a_step(rng):
+    """Of each column's own, a power of two; nothing moves that is on it."""
+    gaps = rng.standard_normal((30, 4)) * [1.0, 1e-6, 1e6, 0.0]
+
+    made = on_grid(gaps)
+
+    means = np.abs(gaps).mean(axis=0)
+    assert (np.abs(made - gaps) <= 2.0**-GRID_BITS * means).all()
+    steps = 2.0 ** (np.frexp(means)[1] - GRID_BITS)
+    assert_array_equal(made / steps, np.rint(made / steps))
+    assert_array_equal(on_grid(made)[:, 3], 0)
+    assert on_grid(np.empty((0, 2))).shape == (0, 2)
+
+
+def test_the_sign_of_a_zero_turns_nothing(rng):
+    """Of a constant feature a sum may leave any sign, or a rounding."""
+    columns = np.linalg.qr(rng.standard_normal((8, 5)))[0]
+    noise = [[0.0], [-0.0], [1e-17], [-1e-17]]
+
+    made = [turned(np.vstack([np.full((1, 5), tiny), columns])) for tiny in noise]
+
+    for each in made[1:]:
+        assert_allclose(each, made[0], atol=1e-13)

@@ -18,7 +18,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from likewise.asking.candidates import map_features
-from likewise.digits import rounded
+from likewise.digits import SINGLE_BITS, rounded
 from likewise.errors import InputError, StoreError
 from likewise.fingerprint import fingerprint
 from likewise.inputs import (
@@ -450,7 +450,9 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.prior_precision_ = best.prior.precision
         self.item_noise_ = getattr(best.prior, "item_noise", 0.0)
         self.threshold_ = belief.threshold
-        self.components_ = rounded(_signed(belief.root() @ basis.directions.T))
+        self.components_ = rounded(
+            _signed(belief.root() @ basis.directions.T), SINGLE_BITS
+        )
         if not fit.has_converged:
             warnings.warn(
                 f"The fit did not converge within {self.max_iter} sweeps. "

@@ -82,7 +82,7 @@ def _features(basis: Basis, X: Any, rows: Any, pairs: Pairs) -> Features:
         for start in range(0, len(pairs), PARTITION)
     ]
     if len(parts) == 1:
-        return np.asarray(parts[0].compute())
+        return basis.kept(np.asarray(parts[0].compute()))
     if basis.kind != "full":  # a sweep works on them as they are
         parts = list(dask_part("base").persist(*parts))
     sizes = [min(PARTITION, len(pairs) - at) for at in range(0, len(pairs), PARTITION)]

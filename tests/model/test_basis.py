@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from likewise.digits import GRID_PAIRS, on_grid
 from likewise.errors import InputError
 from likewise.model.basis import check_basis, feature_deviations, fit_basis
 
@@ -38,6 +39,40 @@ def test_eigen_directions_are_the_covariances_eigenvectors(rng):
     values = np.diag(unit.T @ covariance @ unit)
     assert_allclose(covariance @ unit, unit * values, atol=1e-10)
     assert (np.diff(values) < 0).all()
+
+
+@pytest.mark.parametrize("shape", [(30, 6), (8, 20)])
+def test_a_turned_basis_has_the_same_distances(rng, shape):
+    """Of items in it: a rotation takes the old coordinates to the new ones."""
+    X = rng.normal(size=shape) * np.logspace(0, -3, shape[1])
+    basis = fit(X, "full")
+
+    found, rotation = basis.turned()
+
+    k = rotation.shape[1]
+    assert_allclose(rotation, np.eye(k), atol=1e-6)
+    assert_allclose(rotation.T @ rotation, np.eye(k), atol=1e-9)
+    Z = basis.project(X)
+    assert_allclose(found.project(X), Z @ rotation, rtol=1e-7, atol=1e-9)
+
+
+def test_a_basis_of_no_direction_is_not_turned():
+    """Two equal items of three features."""
+    basis = fit(np.ones((2, 3)), "full")
+
+    found, rotation = basis.turned()
+
+    assert_array_equal(found.directions, basis.directions)
+    assert_array_equal(rotation, np.eye(1))
+
+
+def test_kept_features_are_those_of_few_pairs_by_a_whole_matrix(rng):
+    """On a grid; of many pairs, or weights, they are as they were."""
+    X, few, many = (rng.normal(size=(n, 3)) for n in (9, GRID_PAIRS, GRID_PAIRS + 1))
+
+    assert_array_equal(fit(X, "full").kept(few), on_grid(few))
+    assert_array_equal(fit(X, "full").kept(many), many)
+    assert_array_equal(fit(X, "eigen").kept(few), few)
 
 
 def test_wide_data_gives_the_same_coordinates_as_tall(rng):

@@ -5,11 +5,12 @@ import json
 import pickle
 import struct
 from dataclasses import fields, replace
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load_file, save
 from sklearn.datasets import load_digits
 
@@ -198,6 +199,30 @@ def test_many_labelled_items_fit_in_tens_of_kilobytes(tmp_path):
     assert_same(metric, likewise.load(tmp_path / "it.metric"), X)
 
 
+def test_numbers_with_all_their_digits_take_few_bytes(tmp_path, rng):
+    """Of gaps once 20 bits each, of rotations 22 of half their numbers."""
+    y = rng.randint(0, 10, 300)
+    X = rng.standard_normal((10, 60))[y] + rng.standard_normal((300, 60))
+    pairs = draw_pairs(300, 120, rng)
+    labels = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+    metric = BayesianMetric(random_state=0).fit_pairs(X, pairs, labels)
+
+    metric.save(tmp_path / "it.metric")
+
+    arrays = load_file(tmp_path / "it.metric")
+    sizes = {
+        words: sum(each.size for name, each in arrays.items() if words in name)
+        for words in ("gaps", "frame", "directions", "components.whole")
+    }
+    n_turned = len(metric.members_) - ("unit" in metric.members_)
+    assert n_turned > 1
+    assert sizes["gaps"] < 3.2 * 120 * 60
+    assert sizes["frame"] < 3.8 * n_turned * 60**2 / 2
+    assert sizes["directions"] < 3.8 * 60**2 / 2
+    assert sizes["components.whole"] < 200
+    assert_same(metric, likewise.load(tmp_path / "it.metric"), X)
+
+
 def test_it_is_plain_safetensors(metric, file):
     """Any reader finds L in single precision; the header says what made it."""
     arrays = load_file(file)
@@ -206,7 +231,7 @@ def test_it_is_plain_safetensors(metric, file):
     header = json.loads(json.loads(table["__metadata__"]["likewise"])["header"])
 
     assert_array_equal(arrays["components"], metric.components_.astype(np.float32))
-    assert header["format"] == 3
+    assert header["format"] == 4
     assert header["versions"]["likewise"] == "0.1.0"
     assert header["learned"]["fingerprint"] == metric.fingerprint_
     assert [each["name"] for each in header["members"]] == list(metric.members_)
@@ -294,6 +319,9 @@ def test_a_rewritten_file_is_read(file, metric, blobs):
     assert_same(metric, likewise.load(file), blobs[0])
 
 
+FORMAT_4 = (packing.FLAT, packing.STEPS, packing.OWN, packing.UNIT)
+
+
 @pytest.mark.parametrize("form", [1, 2])
 def test_a_file_of_an_older_format_is_read(file, metric, blobs, form):
     """The first had all arrays plain; the second L, and its guesses all their bits."""
@@ -307,7 +335,9 @@ def test_a_file_of_an_older_format_is_read(file, metric, blobs, form):
     else:
         plain = {name: arrays.pop(name) for name in (*modelfile.PLAIN, "components")}
         arrays |= packing.helpers(arrays, frozenset(header["by_column"]))
-        del header["packed"]["components.whole"]
+        for name in ("components.whole", *FORMAT_4):
+            header["packed"].pop(name, None)
+            arrays.pop(name, None)
         arrays = plain | packing.pack(arrays, plain, modelfile._shapes(header))
     text = json.dumps(header)
     both = json.dumps({"header": text, "sha256": checksum(text, arrays)})
@@ -316,16 +346,42 @@ def test_a_file_of_an_older_format_is_read(file, metric, blobs, form):
     assert_same(metric, likewise.load(file), blobs[0])
 
 
+def test_a_file_that_format_3_wrote_is_read(tmp_path):
+    """It says what it said then; saved again, it is as long as it was, not longer."""
+    rng = np.random.RandomState(0)
+    y = rng.randint(0, 4, 60)
+    X = 4.0 * rng.randint(0, 5, (4, 5))[y] + rng.randint(0, 9, (60, 5))
+    path = Path(__file__).parent / "format3.metric"
+
+    metric = likewise.load(path)
+
+    assert_allclose(
+        metric.pair_probability(X, [[0, 1], [0, 29], [12, 13], [20, 25]]),
+        [
+            0.010484857444542289,
+            0.7106445772307737,
+            7.967323239829439e-4,
+            3.11210257158799e-3,
+        ],
+        rtol=1e-12,
+    )
+    assert metric.members_["unit"] == pytest.approx(0.5940006627762356)
+    assert len(metric.members_) == 6
+    metric.save(tmp_path / "again.metric")
+    assert (tmp_path / "again.metric").stat().st_size < 1.1 * path.stat().st_size
+    assert_same(metric, likewise.load(tmp_path / "again.metric"), X)
+
+
 def test_a_newer_file_gets_a_sentence(file):
     """It says who wrote it and what to do."""
 
     def newer(header):
-        header["format"] = 4
+        header["format"] = 5
         header["versions"]["likewise"] = "9.1"
 
     rewritten(file, newer)
 
-    words = "written by likewise 9.1 in format 4. This version reads up to format 3"
+    words = "written by likewise 9.1 in format 5. This version reads up to format 4"
     with pytest.raises(StoreError, match=words):
         likewise.load(file)
 
@@ -363,6 +419,10 @@ HEADERS = {
     "a shape that is none": (
         lambda h: h["packed"].update({"member.0.gaps": ["f", -1, 5]}),
         r"'member.0.gaps' has the shape \[-1, 5\]",
+    ),
+    "flat gaps of other pairs": (
+        lambda h: h["packed"].update({"member.0.pairs": ["i", 2, 24]}),
+        "its packed numbers are not 384 bytes",
     ),
     "another sum": (lambda h: h.update(whole=""), "did not come back as it was"),
     "names missing": (

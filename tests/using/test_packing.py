@@ -79,6 +79,25 @@ def test_half_of_an_orthogonal_matrix_tells_the_rest(rng, shape):
         assert_allclose(packing.orthogonal(vectors, shape), matrix, atol=1e-14)
 
 
+def test_gaps_round_a_circle_are_nothing(rng):
+    """The third side of a triangle follows, either way round; so does a pair again."""
+    places = rng.randint(-(10**6), 10**6, (6, 3))
+    pairs = np.array([(0, 1), (2, 3), (1, 2), (0, 3), (3, 1), (5, 5), (4, 5), (1, 0)])
+    gaps = places[pairs[:, 0]] - places[pairs[:, 1]]
+    gaps[7] += 1  # rounded by itself
+
+    left = packing.along_tree(gaps, pairs)
+
+    assert_array_equal(left[[0, 1, 2, 6]], gaps[[0, 1, 2, 6]])
+    assert_array_equal(left[[3, 4, 5]], 0)
+    assert_array_equal(left[7], 1)
+    assert_array_equal(packing.off_tree(left, pairs), gaps)
+    with pytest.raises(ValueError, match=r"do not fit: \(8, 3\) and \(7, 2\)"):
+        packing.off_tree(left, pairs[:7])
+    with pytest.raises(ValueError, match="it has flat gaps of 1,000 pairs"):
+        packing.off_tree(np.tile(gaps, (125, 1)), np.tile(pairs, (125, 1)))
+
+
 def test_bytes_that_cannot_hold_so_much_are_refused(rng):
     """Too few, too many, no zlib, or a claim that none could meet."""
     data = packing.packed(rng.standard_normal(10), None)

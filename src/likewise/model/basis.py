@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.digits import rounded
+from likewise.digits import GRID_PAIRS, LENGTH_BITS, on_grid, rounded, turned
 from likewise.errors import InputError
 from likewise.model import equations
 
@@ -42,6 +42,21 @@ class Basis:
         The whole matrix weighs all products of gaps; the posterior forms them.
         """
         return gaps if self.kind == "full" else equations.pair_features(gaps)
+
+    def turned(self) -> tuple["Basis", Array]:
+        """Turned a little, to where few bits tell it, and the rotation to there."""
+        lengths = rounded(np.linalg.norm(self.directions, axis=0), LENGTH_BITS)
+        if not lengths.all():  # items that do not vary have no direction
+            return self, np.eye(len(lengths))
+        units = self.directions / lengths
+        turned_units = turned(units)
+        directions = rounded(turned_units * lengths)
+        return Basis(self.kind, self.centre, directions), units.T @ turned_units
+
+    def kept(self, features: Array) -> Array:
+        """Features of labelled pairs: gaps that a posterior may keep, on a grid."""
+        is_kept = self.kind == "full" and len(features) <= GRID_PAIRS
+        return on_grid(features) if is_kept else features
 
 
 def fit_basis(

@@ -155,7 +155,7 @@ def label_pairs(frames: Frames, told: Told) -> LabelledPairs:
     """What was told of the pairs that count, with their features."""
     Z, told = frames.coordinates, told.that_count()
     features = frames.basis.features(Z[told.pairs[:, 0]] - Z[told.pairs[:, 1]])
-    return told.labelled(features)
+    return told.labelled(frames.basis.kept(features))
 
 
 def _assemble(fits: dict[str, MemberFit], log_shares: dict[str, float]) -> Fit:

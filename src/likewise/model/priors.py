@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from likewise.digits import rounded
+from likewise.digits import rounded, turned
 from likewise.model import matrix, surroundings, unlabelled
 from likewise.model.basis import Basis, feature_deviations, fit_basis
 from likewise.model.classes import Labelled, class_metric
@@ -314,6 +314,11 @@ def look_at(
             name: _prior(found, items, choices, rng) for name, found in metrics.items()
         }
     n_seen = len(X) if items.is_whole else surroundings.MAX_SEEN
+    if basis.kind == "full":
+        del items, coordinates  # X has no other copy
+        basis, rotation = basis.turned()
+        coordinates = basis.project(X)
+        priors = {name: _turned(prior, rotation) for name, prior in priors.items()}
     return Frames(basis, coordinates, priors, _settings(choices), n_seen)
 
 
@@ -394,6 +399,16 @@ def _prior(
     around = found.around or items.around(root, rng)
     distance = unlabelled.neighbour_distance(around, root)
     return matrix_prior(found.metric, distance, choices)
+
+
+def _turned(prior: Prior, rotation: Array) -> Prior:
+    """The same in coordinates that were turned, its frame told by few bits."""
+    assert isinstance(prior, MatrixPrior)
+    if (prior.centre == prior.centre[0]).all():
+        return prior  # the same whichever way it is turned
+    lengths = np.sqrt(1.0 / (2.0 - prior.centre))  # see matrix_prior
+    frame = turned(rotation.T @ (prior.frame / lengths)) * lengths
+    return replace(prior, frame=rounded(frame))
 
 
 def _metrics(

@@ -32,8 +32,9 @@ from likewise.using import packing
 Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
-# 1 had every array plain; 2 had numbers with all their bits, L plain. Both are read.
-FORMAT = 3
+# 1 had every array plain; 2 had numbers with all their bits, L plain; 3 had gaps of
+# pairs by one member for the others. All are read.
+FORMAT = 4
 MAX_HEADER, MAX_FILE = 2**24, 2**32  # bytes
 # Items have row numbers below this: room for those asked about is made by the largest.
 MAX_ITEMS = 10**8
@@ -171,7 +172,7 @@ def _shapes(header: dict[str, Any]) -> packing.Shapes:
         if "prior" in about
     }
     by_column = frozenset(str(name) for name in header["by_column"])
-    return packing.Shapes(shapes, kinds, by_column, header["format"] > 2, priors)
+    return packing.Shapes(shapes, kinds, by_column, header["format"], priors)
 
 
 def _member_apart(member: Member) -> tuple[dict[str, Any], Arrays]:

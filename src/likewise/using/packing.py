@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.digits import BITS, rounded
+from likewise.digits import (
+    BITS,
+    GRID_PAIRS,
+    LENGTH_BITS,
+    on_steps,
+    rounded,
+    rounded_turns,
+)
 
 Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -27,15 +34,24 @@ MOST_OF_A_BYTE = 1_032
 MOST_CLAIMED, MOST_SHARE = 2**28, 64
 # Pairs and columns up to which roots and orthogonal matrices are guessed: it takes
 # seconds beyond.
-MOST_PAIRS, MOST_COLUMNS = 800, 400
-# What a product of matrices may be wrong by, beside the largest number in it.
-ROUNDING = 1e-10
+MOST_PAIRS, MOST_COLUMNS = GRID_PAIRS, 400
 # What is added to be guessed from: half of an orthogonal matrix, the lengths of the
-# basis' columns, and gaps of pairs in the features' own units, in single precision.
-HALF, LENGTHS, RAW = ".reflectors", "basis.lengths", "raw_gaps"
-# What half of a matrix is kept with: fewer bits than these, and the other is guessed
-# wrong; more, and the half is what weighs.
+# basis' columns, and gaps of pairs in the basis' coordinates, in steps that are powers
+# of two.
+HALF, LENGTHS, FLAT, STEPS = ".reflectors", "basis.lengths", "flat_gaps", "flat_steps"
+# The same in the features' own units, where these have few digits, and their unit.
+# Format 3 and below had them in single precision, in "raw_gaps".
+OWN, UNIT, RAW = "own_gaps", "own_unit", "raw_gaps"
+UNITS = np.array([10.0**-n for n in range(4)] + [2.0**-n for n in range(1, 9)])
+# As near as this to a whole number of steps is on them.
+NEAR = 1 / 16
+# What half of a matrix is kept with that is not on the grid of `turned`: fewer bits
+# than these, and the other is guessed wrong; more, and the half is what weighs.
 HALF_BITS = BITS + 4
+# On the grid of `turned`, but for the rounding of the matrix.
+ON_GRID = 2.0**-28
+# Less of a column than this along an axis: rounding may have turned it either way.
+RIGHT_ANGLE = 2.0**-16
 # L, and L in single precision: what others read, and what it is guessed from.
 WHOLE, SINGLE = "components.whole", "components"
 
@@ -50,7 +66,7 @@ class Shapes(NamedTuple):
     shapes: Mapping[str, tuple[int, ...]]  # of the packed ones, as they are stored
     kinds: Mapping[str, str]  # "f" or "i", of eight bytes each
     by_column: frozenset[str]  # stored as their transpose
-    is_rounded: bool  # as digits.py does; files of format 2 were not
+    form: int  # 3 rounds guesses as digits.py does; 4 has flat gaps
     priors: Mapping[str, Mapping[str, float]]  # by the member's name
 
 
@@ -77,12 +93,12 @@ def unpack(arrays: Arrays, about: Shapes) -> Arrays:
 
 
 def _is_helper(name: str) -> bool:
-    return name.endswith(HALF) or name in (LENGTHS, RAW)
+    return name.endswith(HALF) or name in (LENGTHS, RAW, FLAT, STEPS, OWN, UNIT)
 
 
 def _turn(name: str) -> tuple[int, str]:
     """When an array can be unpacked: after those that it is guessed from."""
-    late = {"frame": 2, "directions": 2, "gaps": 3, "inverse_root": 4}
+    late = {"frame": 2, "directions": 2, FLAT: 3, "gaps": 4, "inverse_root": 5}
     first = 0 if _is_helper(name) else 1
     return late.get(name.rpartition(".")[2], first), name
 
@@ -96,24 +112,62 @@ def helpers(arrays: Arrays, by_column: frozenset[str]) -> Arrays:
             centre = true[name.removesuffix("frame") + "centre"]
             found[name + HALF] = _half(array / _lengths(centre))
         if name == "basis.directions" and _can_be_turned(array):
-            found[LENGTHS] = _column_lengths(array)
+            found[LENGTHS] = rounded(_column_lengths(array), LENGTH_BITS)
             found[name + HALF] = _half(array / found[LENGTHS])
-    gaps, frame = true.get("member.0.gaps"), true.get("member.0.prior.frame")
-    if gaps is not None and frame is not None and len(gaps) and LENGTHS in found:
-        flat = product(gaps, _inverse(frame, true["member.0.prior.centre"]))
-        lengths = found[LENGTHS]
-        raw = product(flat / (lengths * lengths), true["basis.directions"].T)
-        # Features of few digits come back exactly; of others this gains nothing.
-        snapped = single(np.where(np.abs(raw) <= _noise_of(raw), 0.0, raw)).astype(
-            float
-        )
-        if np.median(np.abs(raw - snapped)) <= _noise_of(raw):
-            found[RAW] = snapped
+    if "member.0.gaps" in true and "member.0.prior.frame" in true:
+        found |= _flat_helpers(true | found)
     return found
 
 
+def _flat_helpers(true: Arrays) -> Arrays:
+    """Gaps of pairs as whole numbers; nothing where they are not on a grid."""
+    gaps, pairs = true["member.0.gaps"], true["member.0.pairs"]
+    frame, centre = true["member.0.prior.frame"], true["member.0.prior.centre"]
+    flat = product(gaps, _inverse(frame, centre))
+    steps = _steps_of(flat)
+    if steps is None or len(gaps) > MOST_PAIRS:
+        return {}
+    whole = np.rint(np.ldexp(flat, -steps)).astype(np.int64)
+    found = {FLAT: along_tree(whole, pairs), STEPS: steps.astype(np.int64)}
+    if LENGTHS in true:
+        lengths, directions = true[LENGTHS], true["basis.directions"]
+        own = product(on_steps(flat, steps) / (lengths * lengths), directions.T)
+        unit = _unit_of(own)
+        if unit is not None:
+            whole = np.rint(own / unit).astype(np.int64)
+            found |= {OWN: along_tree(whole, pairs), UNIT: np.array([unit])}
+    return found
+
+
+def _steps_of(flat: Array) -> NDArray[np.int32] | None:
+    """The largest power of two, for each column, of which all numbers are multiples."""
+    if not len(flat):
+        return None
+    largest = np.frexp(np.abs(flat).max(axis=0))[1]
+    steps = largest + 1
+    is_found = ~flat.any(axis=0)
+    for _ in range(BITS):
+        steps[~is_found] -= 1
+        scaled = np.ldexp(flat, -steps)
+        is_found |= (np.abs(scaled - np.rint(scaled)) < NEAR).all(axis=0)
+        if is_found.all():
+            return np.asarray(steps)
+    return None
+
+
+def _unit_of(own: Array) -> float | None:
+    """What features of few digits are multiples of."""
+    for unit in UNITS:
+        if (np.abs(own / unit - np.rint(own / unit)) < NEAR).all():
+            return float(unit)
+    return None
+
+
 def _half(matrix: Array) -> Array:
-    return rounded(reflectors(matrix), HALF_BITS)
+    vectors = reflectors(matrix)
+    few = rounded_turns(vectors)
+    is_on_grid = np.abs(few - vectors).max(initial=0.0) < ON_GRID
+    return few if is_on_grid else rounded(vectors, HALF_BITS)
 
 
 def _can_be_turned(matrix: Array) -> bool:
@@ -126,11 +180,7 @@ def single(values: Array) -> NDArray[np.float32]:
     return np.clip(values, limits.min, limits.max).astype(np.float32)
 
 
-def _noise_of(raw: Array) -> float:
-    return float(ROUNDING * np.abs(raw).max())
-
-
-def guess(name: str, known: Arrays, about: Shapes) -> Array | None:
+def guess(name: str, known: Arrays, about: Shapes) -> NDArray[Any] | None:
     """What an array should be by those that are known; None if nothing is."""
     true = _upright(known, about.by_column)
     start, _, last = name.rpartition(".")
@@ -138,6 +188,8 @@ def guess(name: str, known: Arrays, about: Shapes) -> Array | None:
     with np.errstate(all="ignore"):  # a forged file may hold any numbers
         if name == WHOLE:
             return known[SINGLE].astype(np.float64)
+        if about.form > 3 and (name == FLAT or last in ("pairs", "implied")):
+            return _flat_guess(true) if name == FLAT else _first(start, last, known)
         if name + HALF in known:
             made = _from_half(name, true, about)
         elif last == "gaps":
@@ -146,7 +198,7 @@ def guess(name: str, known: Arrays, about: Shapes) -> Array | None:
             made = _root(start, true, about)
     if made is None:
         return None
-    if about.is_rounded:
+    if about.form > 2:
         made = rounded(made)
     return np.ascontiguousarray(made.T) if name in about.by_column else made
 
@@ -160,9 +212,31 @@ def _from_half(name: str, true: Arrays, about: Shapes) -> Array:
     return made * true[LENGTHS]
 
 
+def _first(start: str, last: str, known: Arrays) -> NDArray[Any] | None:
+    """The first member's, for the pairs are the same."""
+    return None if start == "member.0" else known.get(f"member.0.{last}")
+
+
+def _flat_guess(true: Arrays) -> NDArray[np.int64] | None:
+    if OWN not in true:
+        return None
+    pairs = true["member.0.pairs"]
+    own = off_tree(true[OWN], pairs).astype(np.float64) * true[UNIT]
+    flat = product(own, true["basis.directions"])
+    whole = np.rint(np.ldexp(flat, -_steps(true))).astype(np.int64)
+    return along_tree(whole, pairs)
+
+
+def _steps(true: Arrays) -> NDArray[np.int32]:
+    return np.asarray(np.clip(true[STEPS], -2_000, 2_000).astype(np.int32))
+
+
 def _gaps(start: str, true: Arrays) -> Array | None:
-    """Those of the first member from the raw ones, the others' from the first's."""
+    """From the flat ones; without these, from the raw ones or the first member's."""
     frame = true[f"{start}.prior.frame"]
+    if FLAT in true:
+        whole = off_tree(true[FLAT], true["member.0.pairs"])
+        return product(np.ldexp(whole.astype(float), _steps(true)), frame)
     if start == "member.0":
         if RAW not in true:
             return None
@@ -203,7 +277,7 @@ def _root(start: str, true: Arrays, about: Shapes) -> Array | None:
 # Bytes
 
 
-def packed(values: NDArray[Any], guessed: Array | None) -> Bytes:
+def packed(values: NDArray[Any], guessed: NDArray[Any] | None) -> Bytes:
     """Numbers of eight bytes as what they differ from the guess by, compressed."""
     off = _ordered(values)
     if guessed is not None:
@@ -215,7 +289,7 @@ def packed(values: NDArray[Any], guessed: Array | None) -> Bytes:
 
 
 def unpacked(
-    data: Bytes, shape: tuple[int, ...], kind: str, guessed: Array | None
+    data: Bytes, shape: tuple[int, ...], kind: str, guessed: NDArray[Any] | None
 ) -> NDArray[Any]:
     """The numbers of `packed`; refuses what cannot hold so many."""
     n_bytes = 8 * int(np.prod(np.array(shape, dtype=object)))
@@ -255,6 +329,66 @@ def _disordered(whole: NDArray[np.int64], kind: str) -> NDArray[Any]:
 _MOST = np.int64(2**63 - 1)
 
 
+# Gaps of pairs that share items
+
+
+class _Places:
+    """Where items lie, as far as gaps say: beside each other, in groups."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, NDArray[np.int64]] = {}
+        self._groups: dict[int, list[int]] = {}
+
+    def gap(self, i: int, j: int) -> NDArray[np.int64] | None:
+        """What earlier gaps say of a pair; None if they say nothing."""
+        if i not in self._groups or self._groups[i] is not self._groups.get(j):
+            return None
+        return self._places[i] - self._places[j]
+
+    def learn(self, i: int, j: int, gap: NDArray[np.int64]) -> None:
+        """Put two groups together by the gap of a pair."""
+        for item in (i, j):
+            if item not in self._groups:
+                self._groups[item], self._places[item] = [item], np.zeros_like(gap)
+        if self._groups[i] is self._groups[j]:
+            return  # an item and itself
+        shift = self._places[j] + gap - self._places[i]
+        moved, kept = self._groups[i], self._groups[j]
+        if len(moved) > len(kept):
+            moved, kept, shift = kept, moved, -shift
+        for item in moved:
+            self._places[item] = self._places[item] + shift
+            self._groups[item] = kept
+        kept += moved
+
+
+def along_tree(gaps: NDArray[np.int64], pairs: NDArray[Any]) -> NDArray[np.int64]:
+    """Rows of whole numbers less what the rows before say of the same pair."""
+    return _on_tree(gaps, pairs, is_less=False)
+
+
+def off_tree(left: NDArray[np.int64], pairs: NDArray[Any]) -> NDArray[np.int64]:
+    """The rows again, of which `along_tree` left these."""
+    return _on_tree(left, pairs, is_less=True)
+
+
+def _on_tree(
+    rows: NDArray[np.int64], pairs: NDArray[Any], is_less: bool
+) -> NDArray[np.int64]:
+    if pairs.shape != (len(rows), 2):
+        raise ValueError(f"its shapes do not fit: {rows.shape} and {pairs.shape}")
+    if len(rows) > MOST_PAIRS:
+        raise ValueError(f"it has flat gaps of {len(rows):,} pairs")
+    places, result = _Places(), rows.copy()
+    for row, (i, j) in enumerate(pairs.tolist()):
+        said = places.gap(i, j)
+        if said is not None:
+            result[row] += said if is_less else -said
+        else:
+            places.learn(i, j, result[row])
+    return result
+
+
 # Linear algebra whose every rounding is the same on every machine
 
 
@@ -287,11 +421,26 @@ def reflectors(matrix: Array) -> Array:
     """Householder's vectors of a matrix with orthonormal columns, end to end."""
     left, found = matrix.copy(), []
     for j in range(left.shape[1]):
-        v = left[j:, j].copy()
-        v[0] += 1.0 if v[0] >= 0 else -1.0
+        v = _reflector(left[j:, j])
         found.append(v)
         _reflect(left[j:, j:], v)
     return np.concatenate(found)
+
+
+def _reflector(column: Array) -> Array:
+    """What turns a column onto an axis, whichever way is farther.
+
+    At right angles to it no way is: then the one of few bits, which `turned` took.
+    """
+    first = 1.0 if column[0] >= 0 else -1.0
+    ways: list[Array] = []
+    for sign in (first, -first):
+        v = column.copy()
+        v[0] += sign
+        ways.append(np.asarray(v / abs(v[0])))
+        if abs(column[0]) > RIGHT_ANGLE:
+            return ways[0]
+    return min(ways, key=lambda v: float(np.abs(v - rounded_turns(v)).max()))
 
 
 def orthogonal(vectors: Array, shape: tuple[int, ...]) -> Array:
