@@ -48,6 +48,7 @@ MAY_IMPORT = {
     "errors": set(),
     "digits": set(),
     "fingerprint": set(),
+    "memory": set(),
     "threads": set(),
     "pairs": {"errors"},
     "inputs": {"errors"},
@@ -71,7 +72,7 @@ MAY_IMPORT = {
     | {"model.priors", "model.posterior", "model.parts", "digits", "errors"},
     "model.climbing": FORMULAS
     | {"pairs", "model.parts", "model.posterior", "model.priors", "model.solvers"},
-    "model.fitting": (MODEL - {"model.drawing"}) | {"errors", "threads"},
+    "model.fitting": (MODEL - {"model.drawing"}) | {"errors", "memory", "threads"},
     "model.checkpoints": {"model.climbing", "model.fitting", "model.priors"},
     "model.drawing": {"model.classes", "model.priors", "model.climbing", "pairs"}
     | {"model.fitting"},
@@ -86,7 +87,7 @@ MAY_IMPORT = {
     | {"asking.chains", "asking.closure", "asking.columns", "asking.trials"},
     # Never fitting: an acquisition does not learn.
     "asking.acquisition": CONTRACT | {"errors"},
-    "asking.candidates": CONTRACT | {"model.basis", "errors", "threads"},
+    "asking.candidates": CONTRACT | {"model.basis", "errors", "memory", "threads"},
     "asking.doubt": {"model.belief", "asking.candidates", "pairs"},
     "asking.search": CONTRACT
     | {"model.matrix", "asking.acquisition", "asking.candidates", "asking.doubt"}

@@ -36,7 +36,7 @@ class Standing(NamedTuple):
     @property
     def counts(self) -> Rows:
         """How many people's answers stand on each pair."""
-        return np.diff(np.r_[self.starts, len(self.labels)])
+        return np.asarray(np.diff(np.r_[self.starts, len(self.labels)]))
 
     @property
     def first(self) -> Array:
