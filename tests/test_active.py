@@ -880,8 +880,8 @@ def test_an_answer_that_was_asked_for_again_keeps_what_was_predicted():
     learner = ActiveMetric(X, acquisition="groups", random_state=0)
     n_repeats = 0
     for _ in range(12):
-        asked, known = learner.ask(5), learner._log.standing()
-        n_repeats += sum(tuple(pair) in known for pair in asked.tolist())
+        asked, known = learner.ask(5), learner._log.answered()[0].tolist()
+        n_repeats += sum(pair in known for pair in asked.tolist())
         learner.tell(asked, rng.choice([-1, 1], len(asked)))
 
     assert n_repeats > 5

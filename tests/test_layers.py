@@ -34,6 +34,7 @@ ASKING = {
     "asking.checks",
     "asking.choosing",
     "asking.closure",
+    "asking.columns",
     "asking.components",
     "asking.acquisition",
     "asking.candidates",
@@ -48,6 +49,7 @@ MAY_IMPORT = {
     "errors": set(),
     "digits": set(),
     "fingerprint": set(),
+    "memory": set(),
     "threads": set(),
     "pairs": {"errors"},
     "inputs": {"errors"},
@@ -70,8 +72,8 @@ MAY_IMPORT = {
     "model.solvers": FORMULAS
     | {"model.priors", "model.posterior", "model.parts", "digits", "errors"},
     "model.climbing": FORMULAS
-    | {"model.parts", "model.posterior", "model.priors", "model.solvers"},
-    "model.fitting": (MODEL - {"model.drawing"}) | {"errors", "threads"},
+    | {"pairs", "model.parts", "model.posterior", "model.priors", "model.solvers"},
+    "model.fitting": (MODEL - {"model.drawing"}) | {"errors", "memory", "threads"},
     "model.checkpoints": {"model.climbing", "model.fitting", "model.priors"},
     "model.drawing": {"model.classes", "model.priors", "model.climbing", "pairs"}
     | {"model.fitting"},
@@ -81,10 +83,12 @@ MAY_IMPORT = {
     "asking.components": set(),
     "asking.closure": GROUND | {"asking.chains", "asking.components"},
     "asking.trials": set(),
-    "asking.answers": GROUND | {"asking.chains", "asking.closure", "asking.trials"},
+    "asking.columns": {"pairs"},
+    "asking.answers": GROUND
+    | {"asking.chains", "asking.closure", "asking.columns", "asking.trials"},
     # Never fitting: an acquisition does not learn.
     "asking.acquisition": CONTRACT | {"errors"},
-    "asking.candidates": CONTRACT | {"model.basis", "errors", "threads"},
+    "asking.candidates": CONTRACT | {"model.basis", "errors", "memory", "threads"},
     "asking.doubt": {"model.belief", "asking.candidates", "pairs"},
     "asking.search": CONTRACT
     | {"model.matrix", "asking.acquisition", "asking.candidates", "asking.doubt"}

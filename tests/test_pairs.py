@@ -82,6 +82,19 @@ def test_numbers_and_pairs_are_each_others_inverse(n_items):
     assert_array_equal(module.pair_number(pairs, n_items), numbers)
 
 
+def test_pairs_are_found_among_others(rng):
+    """Wherever they are, and not where they are not."""
+    among = rng.permutation(module.all_pairs(9))[:20]
+    wanted = module.all_pairs(10)
+    places = {tuple(pair): place for place, pair in enumerate(among.tolist())}
+
+    found = module.find_pairs(wanted, among)
+
+    assert_array_equal(found, [places.get(tuple(pair), -1) for pair in wanted.tolist()])
+    assert_array_equal(module.find_pairs(wanted, among[:0]), -1)
+    assert len(module.find_pairs(wanted[:0], among)) == 0
+
+
 def test_pair_numbers_stay_exact_for_a_million_items(rng):
     """Rounding of the root is mended."""
     n_items = 1_000_000

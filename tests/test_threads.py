@@ -4,8 +4,15 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from threadpoolctl import threadpool_info
 
-from likewise.threads import ENOUGH_ROWS, WORTH_A_THREAD, side_by_side
+from likewise.threads import (
+    ENOUGH_ROWS,
+    NARROW,
+    WORTH_A_THREAD,
+    side_by_side,
+    threads_for,
+)
 
 
 def test_results_come_in_the_order_of_the_items():
@@ -46,3 +53,26 @@ def test_a_failure_reaches_the_caller():
     """As if there were no threads."""
     with pytest.raises(ZeroDivisionError, match="division"):
         side_by_side(lambda item: 1 // item, [1, 0], WORTH_A_THREAD)
+
+
+def n_threads():
+    return {each["num_threads"] for each in threadpool_info()}
+
+
+@pytest.mark.parametrize(
+    "size", [(ENOUGH_ROWS - 1,), (ENOUGH_ROWS, NARROW), (NARROW, ENOUGH_ROWS)]
+)
+def test_short_or_narrow_matrices_are_multiplied_in_one_thread(size):
+    """And afterwards there are as many threads as before."""
+    before = n_threads()
+    with threads_for(*size):
+        assert n_threads() == {1}
+    assert n_threads() == before
+
+
+def test_large_matrices_are_multiplied_in_all_threads():
+    """Of rows alone, or of rows and columns."""
+    before = n_threads()
+    for size in ((ENOUGH_ROWS,), (ENOUGH_ROWS, NARROW + 1)):
+        with threads_for(*size):
+            assert n_threads() == before

@@ -156,6 +156,16 @@ def pair_array(pairs: Collection[tuple[int, int]]) -> Pairs:
     return rows.reshape(-1, 2)
 
 
+def find_pairs(wanted: Pairs, among: Pairs) -> NDArray[np.intp]:
+    """The place of each wanted pair among others, no two of them alike; -1 if none."""
+    size = 1 + max(int(wanted.max(initial=0)), int(among.max(initial=0)))
+    keys, sought = (pairs[:, 0] * size + pairs[:, 1] for pairs in (among, wanted))
+    order = np.argsort(keys)
+    places = np.append(order, -1)[np.searchsorted(keys, sought, sorter=order)]
+    found = np.append(keys, -1)[places]
+    return np.where(found == sought, places, -1)
+
+
 def pair_number(pairs: Pairs, n_items: int) -> NDArray[np.int64]:
     """Give each pair its place in the ordered list of all pairs."""
     i, j = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)

@@ -5,6 +5,7 @@ wait for each other cost ten times the work itself. Work that shares nothing wai
 nobody.
 """
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,9 @@ Result = TypeVar("Result")
 
 # Rows of the largest matrix from which on all threads help.
 ENOUGH_ROWS = 2_000
+# Columns up to which they do not, however many the rows: 10,000 rows of 51 took five
+# times as long on a busy machine, where every product waits for the second thread.
+NARROW = 150
 # Rows from which on two such works side by side gain more than they wait for Python.
 WORTH_A_THREAD = 300
 
@@ -44,9 +48,9 @@ def side_by_side(
 
 
 @contextmanager
-def threads_for(n_rows: int) -> Iterator[None]:
-    """All threads for work on matrices of so many rows, or one if that is few."""
-    if n_rows >= ENOUGH_ROWS:
+def threads_for(n_rows: int, n_columns: float = math.inf) -> Iterator[None]:
+    """All threads for work on matrices of this size, or one if that is small."""
+    if n_rows >= ENOUGH_ROWS and n_columns > NARROW:
         yield
         return
     with one_thread():

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.optimize import nnls
+from scipy.sparse import csr_array
 from scipy.special import expit, log_expit, logsumexp
 
 from likewise.model import equations, matrix
@@ -190,6 +191,17 @@ def test_a_root_by_halves_is_that_of_the_whole(rng, size):
     assert_allclose(
         equations.triangle_product(root, columns), root @ columns, atol=1e-12
     )
+
+
+def test_a_part_of_the_covariance_has_one_trace_sparse_or_not(rng):
+    """tr W B^-1 W F, by every entry or by those that are there."""
+    root, half = np.tril(rng.normal(size=(30, 30))), rng.uniform(0.1, 2, 30)
+    part = np.diag(rng.uniform(size=30))
+    part[3, 7] = part[7, 3] = -0.4
+
+    expected = np.trace(np.diag(half) @ root.T @ root @ np.diag(half) @ part)
+    for given in (part, csr_array(part)):
+        assert_allclose(matrix.determined_trace(given, half, root), expected)
 
 
 @pytest.mark.parametrize("n_weights", [1, 4, 30])

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from likewise.asking import trials
 from likewise.asking.chains import DIFFERENT, SAME, UNSURE, Pair
 from likewise.asking.closure import Closure
+from likewise.asking.columns import Columns
 from likewise.asking.trials import Heard, Trial
 from likewise.errors import InputError
 from likewise.pairs import pair_array
@@ -115,6 +116,7 @@ class AnswerLog:
         self.equivalence = equivalence
         self.closure = Closure(n_items)
         self._answers: list[Answer] = []
+        self._columns = Columns()  # the same as numbers
         # For each pair, what stands of each person's answers, the latest last.
         self._standing: dict[tuple[int, int], dict[str | None, int]] = {}
         self._trials: list[Trial] = []
@@ -145,6 +147,7 @@ class AnswerLog:
         self._trials += self._tried(answer)
         self._answers.append(answer)
         pair = (answer.i, answer.j)
+        self._columns.append(pair, answer.annotator, answer.label, answer.said)
         self._n_times[pair] += 1
         by_person = self._standing.setdefault(pair, {})
         by_person.pop(answer.annotator, None)
@@ -195,6 +198,7 @@ class AnswerLog:
             self._n_times[answer.i, answer.j] -= 1
             self.closure.undo()
         kept = len(self._answers)
+        self._columns.cut(kept)
         self._trials = [each for each in self._trials if each.place < kept]
         for pair in touched:
             self._standing[pair] = {}
@@ -223,6 +227,7 @@ class AnswerLog:
         """An independent log of the same answers."""
         log = AnswerLog(self.closure.n_items, self.equivalence)
         log._answers, log.closure = list(self._answers), self.closure.copy()
+        log._columns = self._columns.copy()
         log._standing = {pair: dict(by) for pair, by in self._standing.items()}
         log._trials = list(self._trials)
         log._n_times = self._n_times.copy()
@@ -246,16 +251,12 @@ class AnswerLog:
 
         With what their givers have made of them since.
         """
-        latest: dict[tuple[int, int, str | None], int] = {}
-        found = []
-        for answer in reversed(self._answers):
-            key = (answer.i, answer.j, answer.annotator)
-            label = latest.pop(key, answer.label)
-            if answer.said is None:
-                latest[key] = label
-            elif label != UNSURE:
-                found.append(answer._replace(label=label))
-        return found[::-1]
+        places, labels = self._columns.predicted()
+        answers = [self._answers[place] for place in places.tolist()]
+        return [
+            each if each.label == label else each._replace(label=int(label))
+            for each, label in zip(answers, labels.tolist(), strict=True)
+        ]
 
     def cycles(self) -> list[Cycle]:
         """Shortest cycles of answers that disagree."""
@@ -279,23 +280,30 @@ class AnswerLog:
         `by_others` is P(same) of answered pairs, each by all other answers; of pairs
         that are not in it, what was predicted before they were answered counts.
         """
-        return self._rates(self.standing(), by_others or {})
+        return self._rates(self._p_by_others(by_others or {}, np.nan))
 
-    def _rates(
-        self, standing: Mapping[Pair, list[Answer]], by_others: Mapping[Pair, float]
-    ) -> dict[str | None, float]:
-        people: dict[str | None, None] = {}
-        heard, told = [], self._told()
-        for pair, answers in standing.items():
-            for answer in answers:
-                people[answer.annotator] = None
-                first, *later = told[*pair, answer.annotator]
-                p_same = by_others.get(pair, first.said)
-                if p_same is not None:
-                    p_answer = p_same if first.label == SAME else 1 - p_same
-                    again = tuple(each.label == first.label for each in later)
-                    heard.append(Heard(answer.annotator, p_answer, again))
-        return trials.flip_rates(self._trials, list(people), heard)
+    def _p_by_others(self, by_others: Mapping[Pair, float], default: float) -> Array:
+        """P(same) of each pair of which anything stands, by all other answers."""
+        pairs = self._columns.standing().pairs
+        if not by_others:
+            return np.full(len(pairs), default)
+        return np.array([by_others.get((i, j), default) for i, j in pairs.tolist()])
+
+    def _rates(self, by_others: Array) -> dict[str | None, float]:
+        standing, names = self._columns.standing(), self._columns.people
+        others = np.repeat(by_others, standing.counts)
+        p_same = np.where(np.isnan(others), standing.said, others)
+        p_answer = np.where(standing.first > 0, p_same, 1 - p_same)
+        rows = np.flatnonzero(~np.isnan(p_answer))
+        told = zip(
+            standing.people[rows].tolist(),
+            p_answer[rows].tolist(),
+            standing.again(rows),
+            strict=True,
+        )
+        heard = [Heard(names[person], p, again) for person, p, again in told]
+        people = [names[each] for each in dict.fromkeys(standing.people.tolist())]
+        return trials.flip_rates(self._trials, people, heard)
 
     @property
     def n_upset(self) -> int:
@@ -352,15 +360,13 @@ class AnswerLog:
 
     def answered(self) -> tuple[Pairs, Array]:
         """Pairs with an answer of their own, and the labels in force."""
-        standing = self.standing()
-        labels = np.array([self._label(pair) for pair in standing], dtype=float)
-        return pair_array(standing), labels
+        standing = self._columns.standing()
+        return standing.pairs.copy(), standing.latest
 
     def known(self, rng: np.random.RandomState) -> KnownPairs:
         """Every pair answered or implied, with its label and source."""
-        answered = self.standing()
-        pairs = pair_array(answered)
-        labels = np.array([self._label(pair) for pair in answered], dtype=np.int8)
+        pairs, latest = self.answered()
+        labels = latest.astype(np.int8)
         implied, follows = np.empty((0, 2), dtype=np.intp), labels[:0]
         if self.equivalence:
             implied, follows, _ = self.closure.implied_pairs(None, rng)
@@ -409,24 +415,25 @@ class AnswerLog:
         follows is believed as far as all answers together from which it does, each
         after what all others make of its pair, `by_others`.
         """
-        answered = self.standing()
-        rates = self._rates(answered, by_others or {})
-        pairs = pair_array(answered)
-        p_same = np.array([_mean_answer(each, rates) for each in answered.values()])
+        standing = self._columns.standing()
+        rates = self._rates(self._p_by_others(by_others or {}, np.nan))
+        # Of whom nothing stands there is no rate, and no row either.
+        rate = np.array([rates.get(who, 0.0) for who in self._columns.people])
+        said = standing.labels * (0.5 - rate[standing.people])
+        pairs, p_same = standing.pairs, 0.5 + standing.mean(said)
         is_same, right = p_same > 0.5, np.maximum(p_same, 1 - p_same)
         counts = (right > 0.5).astype(float)  # a coin's answers say nothing
         if not self.equivalence:
             is_implied = np.zeros(len(pairs), bool)
             return Heeded(pairs, is_same.astype(float), counts, is_implied, right)
         if by_others:
-            others = np.array([by_others.get(pair, 0.5) for pair in answered])
+            others = self._p_by_others(by_others, 0.5)
             p_same = trials.believed_answer(p_same, others)
         implied, follows, n_implied = self.closure.implied_pairs(MAX_IMPLIED, rng)
         total = min(n_implied, IMPLIED_SHARE * len(pairs))
         # A pair counts as one answer at most, however many it stands for.
         share = min(1.0, total / max(len(implied), 1))
-        belief = dict(zip(answered, 2 * p_same - 1, strict=True))
-        certainty = self._certainty(implied, belief)
+        certainty = self._certainty(implied, standing.latest * (2 * p_same - 1))
         return Heeded(
             np.concatenate([pairs, implied]),
             np.concatenate([is_same, follows > 0]).astype(float),
@@ -435,25 +442,15 @@ class AnswerLog:
             np.concatenate([right, np.ones(len(implied))]),
         )
 
-    def _certainty(self, implied: Pairs, belief: Mapping[Pair, float]) -> Array:
-        """How far the answers are believed, together, that each pair follows from."""
-        if all(abs(each) == 1 for each in belief.values()):
+    def _certainty(self, implied: Pairs, belief: Array) -> Array:
+        """How far the answers are believed, together, that each pair follows from.
+
+        `belief` is how far each answer in force is, from -1 to 1.
+        """
+        if (np.abs(belief) == 1).all():
             return np.ones(len(implied))
-        kept = {pair: max(self._label(pair) * b, 0.0) for pair, b in belief.items()}
+        pairs = self._columns.standing().pairs.tolist()
+        told = zip(pairs, np.maximum(belief, 0.0).tolist(), strict=True)
+        kept = {(i, j): each for (i, j), each in told}
         chains = self.closure.chains(implied.tolist())
         return np.array([math.prod(kept[step] for step in way) for way in chains])
-
-    def standing(self) -> dict[tuple[int, int], list[Answer]]:
-        """What stands, for each pair of which anything does."""
-        return {
-            pair: [self._answers[place] for place in by_person.values()]
-            for pair, by_person in self._standing.items()
-            if by_person
-        }
-
-
-def _mean_answer(answers: list[Answer], rates: dict[str | None, float]) -> float:
-    """P(same) by what several people said of a pair."""
-    # Not np.mean, which takes ten times as long for the one answer most pairs have.
-    said = [each.label * (0.5 - rates[each.annotator]) for each in answers]
-    return 0.5 + sum(said) / len(said)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.memory import keep_memory
 from likewise.model.basis import Basis
 from likewise.model.belief import Belief
-from likewise.threads import one_thread
+from likewise.threads import one_thread, threads_for
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -74,6 +75,7 @@ def map_features(
     Half of the work is not matrix products: several threads with one core each keep
     all cores busy, where BLAS alone would not.
     """
+    keep_memory()
     result = np.empty(len(pairs))
 
     def work(block: slice) -> None:
@@ -83,8 +85,9 @@ def map_features(
 
     blocks = list(row_blocks(len(pairs), width))
     if n_threads == 1 or len(blocks) < 2 * n_threads:
-        for block in blocks:
-            work(block)
+        with threads_for(len(pairs), width):
+            for block in blocks:
+                work(block)
     else:
         with one_thread(), ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(work, blocks))

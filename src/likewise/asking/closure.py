@@ -87,26 +87,27 @@ class Closure:
         self._history: list[tuple[int, int, int]] = []
         self._derived: _Derived | None = _Derived(n_items)
         self._lookup: _Lookup | None = None
+        self._keys: NDArray[np.int64] | None = None  # of the answered pairs, sorted
 
     def copy(self) -> Self:
         """An independent closure of the same answers; costs what the answers do."""
         twin = type(self)(0)
         twin.n_items, twin._history = self.n_items, list(self._history)
         twin._derived = None if self._derived is None else self._derived.copy()
-        twin._lookup = self._lookup
+        twin._lookup, twin._keys = self._lookup, self._keys
         return twin
 
     def tell(self, i: int, j: int, label: int) -> None:
         """Take in one answer: +1 same, -1 different, 0 unsure."""
         i, j = (int(i), int(j)) if i < j else (int(j), int(i))
         self._history.append((i, j, int(label)))
-        self._lookup = None
+        self._lookup = self._keys = None
         if self._derived is not None and not self._derived.tell(i, j, int(label)):
             self._derived = None
 
     def undo(self, n_answers: int = 1) -> None:
         """Take the last answers back, as if they had never been given."""
-        self._lookup = None
+        self._lookup = self._keys = None
         for _ in range(n_answers):
             i, j, _label = self._history.pop()
             if self._derived is not None and not self._derived.undo(i, j):
@@ -135,9 +136,9 @@ class Closure:
 
     def is_answered(self, pairs: Pairs) -> NDArray[np.bool_]:
         """Tell which pairs have an answer of their own, shape (n_pairs,)."""
-        look = self._lookup
-        answered = np.sort(self._answered_keys()) if look is None else look.answered
-        return _find(answered, self._pair_keys(pairs))[0]
+        if self._keys is None:
+            self._keys = np.sort(self._answered_keys())
+        return _find(self._keys, self._pair_keys(pairs))[0]
 
     def components(self) -> Pairs:
         """Return the component of each item, shape (n_items,); equal means joined."""

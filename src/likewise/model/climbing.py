@@ -36,6 +36,7 @@ from likewise.model.solvers import (
     WeightSolver,
     matrix_solver,
 )
+from likewise.pairs import find_pairs
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -139,8 +140,7 @@ class Climb:
             return
         pairs, *moments = member.seen
         told = self._labelled
-        places = {(i, j): place for place, (i, j) in enumerate(pairs.tolist())}
-        place = np.array([places.get((i, j), -1) for i, j in told.pairs.tolist()])
+        place = find_pairs(told.pairs, pairs)
         mean, variance = (each[place] for each in moments)
         new = np.flatnonzero(place < 0)
         if len(new):

@@ -3,6 +3,7 @@
 Chooses no questions and checks no input. How one prior is fitted is in climbing.py.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from likewise.memory import keep_memory
 from likewise.model import matrix
 from likewise.model.belief import Belief, Member
 from likewise.model.climbing import (
@@ -132,8 +134,15 @@ def fit_labelled(
     frames: Frames, labelled: LabelledPairs, rules: Rules, start: Fit | None = None
 ) -> Fit:
     """Learn from labelled pairs whose features are known, wherever these are."""
-    with threads_for(len(labelled.targets)):
+    keep_memory()
+    width = max(_width(prior) for prior in frames.priors.values())
+    with threads_for(len(labelled.targets), width):
         return _assemble(_fits(labelled, frames, rules, start), frames.log_shares)
+
+
+def _width(prior: Prior) -> float:
+    """Columns of what a sweep multiplies; no fewer than there are pairs, it may be."""
+    return len(prior.mean) if isinstance(prior, WeightPrior) else math.inf
 
 
 def _fits(

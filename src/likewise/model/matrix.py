@@ -5,6 +5,7 @@ Numbers in, numbers out, as in equations.py, whose letters and signs hold here t
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import expit, ndtr
 from scipy.special import logit as scipy_logit
 
@@ -275,6 +276,19 @@ def part_slope(form: float, determined: float) -> float:
     `form` is alpha'F alpha, `determined` tr W B^-1 W F: see pair_posterior.
     """
     return (form - determined) / 2
+
+
+def determined_trace(part: Array | csr_array, half: Array, root: Array) -> float:
+    """tr W B^-1 W F for a part F of the covariance of f: see pair_posterior.
+
+    With W = diag(half) and B^-1 = R'R. Of a sparse part only what is there is summed.
+    """
+    if isinstance(part, np.ndarray):
+        inverse = np.asarray(root.T @ root)
+        inverse *= part
+        return float(half @ inverse @ half)
+    columns = half[:, None] * root.T
+    return float(np.vdot(columns, part @ columns))
 
 
 def scale_slope(mean: float, variance: float, scale: float, deviation: float) -> float:

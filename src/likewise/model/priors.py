@@ -3,6 +3,7 @@
 Knows items and coordinates, never labels. How items shape a metric is unlabelled.py's.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from likewise.model.surroundings import (
     surround,
     surround_nearby,
 )
-from likewise.threads import threads_for
+from likewise.threads import one_thread
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -277,6 +278,11 @@ class Frames:
         return shares | {"unit": float(np.log(UNIT_SHARE))}
 
 
+# Items up to which one thread finds the priors. On two busy cores two threads wait for
+# each other in every search for neighbours: 4,000 items took 9.8 s instead of 2.0 s.
+ONE_THREAD = 5_000
+
+
 class Choices(NamedTuple):
     """What a user chooses of the prior; None lets the evidence choose."""
 
@@ -303,7 +309,7 @@ def look_at(
     basis = fit_basis(X, choices.basis, choices.n_basis, item_weights)
     coordinates = basis.project(X)
     deviations = feature_deviations(X, basis.centre, item_weights)
-    with threads_for(len(X)):
+    with one_thread() if len(X) <= ONE_THREAD else nullcontext():
         rows = seen_rows(len(X), rng)
         items = _Items(coordinates, item_weights, basis, deviations, rows)
         if classes is None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from likewise.digits import rounded
 from likewise.errors import InferenceError
@@ -31,6 +32,11 @@ Pairs = NDArray[np.intp]
 # A sweep by pairs takes an eighth of one by as many entries, which has a covariance to
 # multiply out; but P(same) of other pairs takes the square of either.
 PAIRS_AHEAD = 1.5
+
+
+# The share of two pairs that have an item in common, up to which sums over these alone
+# are quicker: at .03 half the time of sums over all, at .002 a fifth.
+SPARSE = 0.03
 
 
 @dataclass(frozen=True)
@@ -211,6 +217,10 @@ class PairSolver:
             if prior.item_noise > 0
             else np.empty((0, 0))
         )
+        # The same, as its few entries where hardly any two pairs share an item.
+        self._shared: Array | csr_array = self._items
+        if np.count_nonzero(self._items) < SPARSE * self._items.size:
+            self._shared = csr_array(self._items)
         self._kept: tuple[MatrixPrior | None, Array] = None, self._free
 
     def start(self, prior: Prior) -> tuple[Array, Array]:
@@ -275,10 +285,9 @@ class PairSolver:
         n_free = len(half) - float(np.vdot(root, root) + fixed.sum())
         slopes = {}
         if prior.item_noise > 0:
-            inverse = np.asarray(root.T @ root)
-            inverse *= self._items
-            determined = prior.item_noise * float(half @ inverse @ half)
-            form = prior.item_noise * float(alpha @ self._items @ alpha)
+            trace = matrix.determined_trace(self._shared, half, root)
+            determined = prior.item_noise * trace
+            form = prior.item_noise * float(alpha @ (self._items @ alpha))
             slopes["item_noise"] = matrix.part_slope(form, determined)
             n_free -= determined
         free_form = float(alpha @ self._free @ alpha) / prior.precision

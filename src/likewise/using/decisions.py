@@ -71,11 +71,12 @@ class JoinCurve:
         the first belongs to either, or to none: `rivals` are the costs of that.
         """
         x = _log_cost(costs)
-        ahead = np.full(len(x), -np.inf) if rivals is None else x - _log_cost(rivals)
+        ahead = None if rivals is None else x - _log_cost(rivals)
         result = np.empty(len(x))
         for rows in row_blocks(len(x), len(self._level)):
             against = np.exp(-self._slope * (self._level - x[rows, None]))
-            against += np.exp(np.minimum(self._slope * ahead[rows, None], 50.0))
+            if ahead is not None:
+                against += np.exp(np.minimum(self._slope * ahead[rows, None], 50.0))
             result[rows] = (1 / (1 + against)) @ self._weights
         return result
 

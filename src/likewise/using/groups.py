@@ -325,6 +325,8 @@ class _Under:
 
 def _speaker(space: Array, items: Rows, centre: Array, asked: Mask) -> int:
     """The item that stands for a piece."""
+    if len(items) == 1:
+        return int(items[0])
     if asked[items].any():
         items = items[asked[items]]
     gaps = space[items] - centre
