@@ -770,6 +770,26 @@ def test_probabilities_follow_what_came_true_of_random_questions(blobs):
     assert by_checks.shift not in (0, correction.shift)  # without the panel
 
 
+def test_groups_have_quiet_checks_too(rng):
+    """One question in ten is a pair drawn at random, and no other is set aside."""
+    y = rng.randint(0, 8, 200)
+    X = rng.normal(size=(200, 5)) + 3 * rng.normal(size=(8, 5))[y]
+    learner = ActiveMetric(X, acquisition="groups", random_state=0)
+    for _ in range(8):
+        question = learner.ask(5)
+        learner.tell(question, answers(y, question))
+
+    record = learner.record()
+
+    assert record.is_random.sum() == 4
+    assert is_set_aside(record.pairs[record.is_random], learner._seed).all()
+    # They are any pairs: the share that is the same is that of all pairs.
+    assert record.is_same[record.is_random].mean() < 0.5
+    without = ActiveMetric(X, acquisition="groups", check_share=0.0, random_state=0)
+    without.tell(without.ask(5), [-1] * 5)
+    assert not without.record().is_random.any()
+
+
 def test_a_panel_tells_how_common_same_is(rng):
     """Its items are sorted within a third of the questions, whatever else is asked."""
     y = rng.randint(0, 3, 200)

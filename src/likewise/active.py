@@ -200,33 +200,34 @@ class ActiveMetric:
         return asked
 
     def _questions(self, n_pairs: int, excluded: NDArray[np.int64]) -> Pairs:
-        rng = self._rng()
-        open_pairs = self._open
-        again = open_pairs.disputed(lambda pairs: self._pool().probability_same(pairs))
-        again = again[~np.isin(self._open.numbers(again), excluded)][:n_pairs]
-        if self._sorts:
-            sorting = self._sorting_questions(n_pairs - len(again), excluded, again)
-            again = np.concatenate([again, sorting])
-            if self._candidates is None or len(again) == n_pairs:
-                return again
-        excluded = np.r_[excluded, self._open.numbers(again)]
-        audits = open_pairs.audits(n_pairs, excluded, rng)[: n_pairs - len(again)]
-        again = np.concatenate([again, audits])
-        excluded = np.r_[excluded, self._open.numbers(audits)]
+        rng, open_pairs = self._rng(), self._open
         forest = Forest(self._log.closure)
-        n_checks, n_sorting = open_pairs.n_checks(n_pairs, n_pairs - len(again))
-        checks = open_pairs.checks(n_checks, excluded, forest, rng)
-        excluded = np.r_[excluded, self._open.numbers(checks)]
-        sorting = open_pairs.sorting(
-            n_sorting,
-            excluded,
-            forest,
-            lambda pairs: self._pool().probability_same(pairs),
-        )
-        checks = np.concatenate([checks, sorting])
-        excluded = np.r_[excluded, self._open.numbers(sorting)]
+
+        def probability_same(pairs: Pairs) -> Array:
+            return self._pool().probability_same(pairs)
+
+        def taken() -> NDArray[np.int64]:
+            found = open_pairs.numbers(np.concatenate([again, checks]))
+            return np.asarray(np.r_[excluded, found])
+
+        again = open_pairs.disputed(probability_same)
+        again = again[~np.isin(open_pairs.numbers(again), excluded)][:n_pairs]
+        checks = again[:0]
+        if not self._sorts:
+            audits = open_pairs.audits(n_pairs, taken(), rng)[: n_pairs - len(again)]
+            again = np.concatenate([again, audits])
+        n_checks, n_panel = open_pairs.n_checks(n_pairs, n_pairs - len(again))
+        checks = open_pairs.checks(n_checks, taken(), forest, rng)
         n_best = n_pairs - len(again) - len(checks)
-        ranked = self._best(n_best, excluded, rng)
+        if self._sorts:
+            again = np.concatenate([again, self._sorting_questions(n_best, taken())])
+            if self._candidates is None:
+                return np.concatenate([again, checks])
+        else:
+            panel = open_pairs.sorting(n_panel, taken(), forest, probability_same)
+            checks = np.concatenate([checks, panel])
+        n_best = n_pairs - len(again) - len(checks)
+        ranked = self._best(n_best, taken(), rng)
         best = open_pairs.best(ranked, n_best, forest, rng)
         return np.concatenate([again, best, checks])
 
@@ -449,7 +450,7 @@ class ActiveMetric:
     def _open(self) -> Candidates:
         """The pairs that may be asked, by the answers so far."""
         is_random = self._acquisition is acquisitions.random
-        share = 0.0 if is_random or self._sorts else self._check_share
+        share = 0.0 if is_random else self._check_share
         return Candidates(self._log, self._candidates, self._seed, share, is_random)
 
     @_one_at_a_time
@@ -502,17 +503,18 @@ class ActiveMetric:
         """Whether questions are for groups, not for the metric."""
         return self._acquisition is acquisitions.groups and self._log.equivalence
 
-    def _sorting_questions(
-        self, n_pairs: int, excluded: NDArray[np.int64], again: Pairs
-    ) -> Pairs:
+    def _sorting_questions(self, n_pairs: int, taken: NDArray[np.int64]) -> Pairs:
         """What sorts the items fastest; with `candidates`, among these."""
         if n_pairs == 0:
             return np.empty((0, 2), dtype=np.intp)
-        taken = np.r_[excluded, self._open.numbers(again)]
-        is_open = self._open.is_open(taken)
+        open_pairs = self._open
+        is_open = open_pairs.is_open(taken)
 
         def may_ask(pairs: Pairs) -> Mask:
-            return np.asarray(is_open(pairs) & self._open.is_candidate(pairs))
+            found = is_open(pairs) & open_pairs.is_candidate(pairs)
+            # What is set aside is taken when there is nothing else.
+            free = found & ~open_pairs.is_random(pairs)
+            return np.asarray(free if free.any() else found)
 
         groups, given = self._sorted(), self._given()
         doubted, worth = doubted_answers(groups, given)
