@@ -333,12 +333,15 @@ class ActiveMetric:
         """
         answers = self._log.predicted()
         pairs = np.array([(a.i, a.j) for a in answers], np.intp).reshape(-1, 2)
+        # What is asked again is so for its answer.
+        is_first = np.zeros(len(pairs), dtype=bool)
+        is_first[np.unique(self._open.numbers(pairs), return_index=True)[1]] = True
         return Record(
             pairs=pairs,
             said=np.array([answer.said for answer in answers], float),
             labels=np.array([answer.label for answer in answers], np.int8),
             annotators=[answer.annotator for answer in answers],
-            is_random=self._open.is_random(pairs),
+            is_random=self._open.is_random(pairs) & is_first,
         )
 
     @_one_at_a_time

@@ -1,5 +1,6 @@
 """What a project shows of itself."""
 
+import re
 import threading
 import time
 
@@ -301,6 +302,7 @@ def test_answers_of_a_coin_are_said_to_look_random(tmp_path, rng, is_random):
 
         progress = Insight(project).progress()
 
+    assert re.match(r"Of [2-4] pairs drawn at random \d came out", progress.checked)
     assert progress.looks_random == (["ada"] if is_random else [])
     assert not (is_random and progress.stop)
     assert [figure.words for figure in progress.figures] == [

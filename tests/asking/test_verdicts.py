@@ -254,3 +254,20 @@ def test_what_is_called_same_is_what_is_shown(pool):
     plain, corrected = verdict(pool), verdict(pool, came_true=came_true)
 
     assert corrected.recall.value < plain.recall.value - 0.05
+
+
+def test_what_became_of_random_pairs_is_counted(pool):
+    """Only of those drawn at random: the likelier answer, and how many are the same."""
+    came_true = Record(
+        pairs=np.array([[0, 1], [0, 2], [1, 3], [2, 4], [5, 6]]),
+        said=np.array([0.9, 0.2, 0.4, 0.5, 0.1]),
+        labels=np.array([1, -1, 1, 1, 1], np.int8),
+        annotators=[None] * 5,
+        is_random=np.array([True, True, True, True, False]),
+    )
+
+    assert came_true.checked == (4, 3, 3)
+    assert str(came_true.checked) == (
+        "Of 4 pairs drawn at random 3 came out as was thought before the answer; "
+        "3 are the same, 1 different."
+    )

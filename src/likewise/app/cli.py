@@ -186,6 +186,8 @@ def _describe(progress: Progress) -> str:
         lines.append(
             f"{figure.value:.0%} {figure.words} ({figure.low:.0%} to {figure.high:.0%})"
         )
+    if progress.checked:
+        lines.append(progress.checked)
     for who in progress.looks_random:
         lines.append(f"The answers of {who} look random")
     return "\n".join([*lines, progress.words])

@@ -59,6 +59,7 @@ class Progress:
     stop: bool
     words: str
     looks_random: list[str]  # whose answers nothing is learned from
+    checked: str = ""  # what became of pairs drawn at random, in words
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class Insight:
     def progress(self) -> Progress:
         """Where the project stands, with what is known without waiting."""
         labels = [answer.label for answer in self.project.current_answers()]
-        verdict, looks_random = self._verdict()
+        verdict, looks_random, checked = self._verdict()
         words = (
             "The first estimate is on its way." if verdict is None else _say(verdict)
         )
@@ -125,6 +126,7 @@ class Insight:
             verdict is not None and verdict.stop and not looks_random,
             words,
             looks_random,
+            checked,
         )
 
     def curve(self) -> list[Estimate]:
@@ -148,20 +150,22 @@ class Insight:
             verdict.figure.high,
             int(learner.answers_saved()),
         )
-        looks_random = [str(who) for who in learner.record().random_annotators()]
+        record = learner.record()
+        looks_random = [str(who) for who in record.random_annotators()]
+        checked = str(record.checked) if record.checked.n_pairs else ""
         with self._lock:
-            self._kept["verdict"] = (state, (verdict, looks_random))
+            self._kept["verdict"] = (state, (verdict, looks_random, checked))
         if self.project.state == state and not self.project.is_read_only:
             self.project.add_estimate(estimate)
         return estimate
 
-    def _verdict(self) -> tuple[Any, list[str]]:
-        """The latest verdict, and whose answers look random; None before the first."""
+    def _verdict(self) -> tuple[Any, list[str], str]:
+        """The latest verdict, or None; whose answers look random; what checks say."""
         if self._thread is None:
             self.estimate()
         with self._lock:
             kept = self._kept.get("verdict")
-        return (None, []) if kept is None else kept[1]
+        return (None, [], "") if kept is None else kept[1]
 
     def _follow(self) -> None:
         """Draw the curve in the background, always for the latest answers."""

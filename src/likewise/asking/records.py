@@ -1,6 +1,7 @@
 """What was predicted before it was answered, and what came true."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,22 @@ ENOUGH_OF_EACH = 5
 RANDOM_SLOPE_DEVIATION = 0.25
 # Nats that a correction gains by chance, having one number more than a bare share.
 BY_CHANCE = 1.0
+
+
+class Checked(NamedTuple):
+    """What became of pairs drawn at random."""
+
+    n_pairs: int
+    n_right: int  # whose answer was the likelier one by the belief before it
+    n_same: int
+
+    def __str__(self) -> str:
+        n_different = self.n_pairs - self.n_same
+        return (
+            f"Of {self.n_pairs} pairs drawn at random {self.n_right} came out as was "
+            f"thought before the answer; {self.n_same} are the same, {n_different} "
+            "different."
+        )
 
 
 @dataclass(frozen=True)
@@ -45,6 +62,13 @@ class Record:
     def is_same(self) -> Array:
         """1 for answers "same", 0 for "different"."""
         return (self.labels > 0).astype(float)
+
+    @property
+    def checked(self) -> Checked:
+        """How the questions asked at random came out."""
+        said, is_same = self.said[self.is_random], self.is_same[self.is_random]
+        n_right = int(np.sum((said >= 0.5) == is_same))
+        return Checked(len(said), n_right, int(is_same.sum()))
 
     def calibration(self) -> Calibration:
         """What the answers make of the predictions, of pairs like those asked."""
