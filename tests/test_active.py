@@ -790,6 +790,22 @@ def test_groups_have_quiet_checks_too(rng):
     assert not without.record().is_random.any()
 
 
+@pytest.mark.parametrize("acquisition", ["groups", "entropy"])
+def test_questions_one_by_one_have_as_many_checks(rng, acquisition):
+    """What was thought of a check is kept, or it would never count as one."""
+    y = rng.randint(0, 4, 100)
+    X = rng.normal(size=(100, 5)) + 3 * rng.normal(size=(4, 5))[y]
+    learner = ActiveMetric(X, acquisition=acquisition, random_state=0)
+    for _ in range(32):
+        question = learner.ask()
+        learner.tell(question, answers(y, question))
+
+    record = learner.record()
+
+    assert len(record) == 32
+    assert record.is_random.sum() == 3
+
+
 def test_a_panel_tells_how_common_same_is(rng):
     """Its items are sorted within a third of the questions, whatever else is asked."""
     y = rng.randint(0, 3, 200)

@@ -218,6 +218,8 @@ class ActiveMetric:
             again = np.concatenate([again, audits])
         n_checks, n_panel = open_pairs.n_checks(n_pairs, n_pairs - len(again))
         checks = open_pairs.checks(n_checks, taken(), forest, rng)
+        if len(checks):
+            self._fit()  # what is thought of them is kept when they are answered
         n_best = n_pairs - len(again) - len(checks)
         if self._sorts:
             again = np.concatenate([again, self._sorting_questions(n_best, taken())])
