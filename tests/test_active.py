@@ -3,6 +3,7 @@
 import json
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from likewise import ActiveMetric, BayesianMetric, InputError
+from likewise import ActiveMetric, BayesianMetric, InputError, load
 from likewise.asking import search
 from likewise.asking.acquisition import ACQUISITIONS
 from likewise.asking.checks import is_set_aside
@@ -786,8 +787,89 @@ def test_groups_have_quiet_checks_too(rng):
     # They are any pairs: the share that is the same is that of all pairs.
     assert record.is_same[record.is_random].mean() < 0.5
     without = ActiveMetric(X, acquisition="groups", check_share=0.0, random_state=0)
-    without.tell(without.ask(5), [-1] * 5)
-    assert not without.record().is_random.any()
+    assert without._open.n_checks(50, 50) == (0, 0)
+    given = ActiveMetric(X, acquisition="groups", candidates=all_pairs(200)[::2])
+    assert given._open.n_checks(50, 50) == (5, 0)  # no more until "same" is counted
+
+
+def test_a_contradiction_keeps_nobody_from_the_panel(rng):
+    """Its items never come to be known of the others: the panel goes on without."""
+    y = rng.randint(0, 4, 120)
+    X = rng.normal(size=(120, 5)) + 3 * rng.normal(size=(4, 5))[y]
+    learner = ActiveMetric(X, random_state=0)
+    a, b, c = learner._open.panel.items[1:4]
+    for _ in range(2):  # asked twice all round, they are left at odds
+        learner.tell([[a, b], [b, c], [a, c]], [1, 1, -1])
+    for _ in range(8):
+        question = learner.ask(10)
+        learner.tell(question, answers(y, question))
+
+    share = learner._open.panel.share()
+
+    assert abs(share.mean - np.mean(answers(y, all_pairs(120)) == 1)) < 0.1
+    assert share.deviation < 0.1
+
+
+def test_readers_never_leave_an_old_correction(blobs):
+    """What is read while answers come in is of the answers there were, and goes."""
+    X, y = blobs
+    learner = ActiveMetric(X, random_state=0)
+    learner.tell(learner.ask(10), [1, -1] * 5)
+    is_over = threading.Event()
+
+    def read():
+        while not is_over.wait(0.001):  # who never waits lets nobody else in
+            assert learner.metric_.posterior_.calibration is not None
+
+    with ThreadPoolExecutor(2) as pool:
+        readers = [pool.submit(read) for _ in range(2)]
+        for _ in range(10):
+            question = learner.ask(2)
+            learner.tell(question, answers(y, question))
+            kept = learner.metric_.posterior_.calibration
+            again = ActiveMetric.replay(X, learner.history(), random_state=0)
+            assert again.metric_.posterior_.calibration == kept
+        is_over.set()
+        for reader in readers:
+            reader.result(timeout=60)
+
+
+def test_one_item_has_a_metric_that_can_be_saved(tmp_path):
+    """There is no pair to tell a level by."""
+    learner = ActiveMetric(np.ones((1, 3)), random_state=0)
+
+    metric = learner.metric_
+
+    p_same = metric.pair_probability([[0.0, 0, 0], [1, 2, 3]], [[0, 1]])
+    assert 0 < p_same[0] < 1
+    metric.save(tmp_path / "one.metric")
+    again = load(tmp_path / "one.metric")
+    assert_array_equal(
+        again.pair_probability([[0.0, 0, 0], [1, 2, 3]], [[0, 1]]), p_same
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ([0.5], "'said' must have one entry for each of the 2 pairs. Got 1."),
+        ([0.5, "x"], "'said' must hold None or numbers from 0 to 1. Got 'x' at"),
+        ([0.5, 1.5], "'said' must hold None or numbers from 0 to 1. Got 1.5 at"),
+        ([True, None], "'said' must hold None or numbers from 0 to 1. Got True at"),
+    ],
+)
+def test_predictions_that_are_none_are_refused_before_anything_is_told(
+    blobs, said, message
+):
+    """Not half of the answers, and not half of what is kept of them."""
+    learner = ActiveMetric(blobs[0], random_state=0)
+
+    with pytest.raises(InputError, match=message):
+        learner.tell([[0, 1], [2, 3]], [1, -1], said=said)
+
+    assert learner.history() == []
+    learner.tell([[0, 1], [2, 3]], [1, -1], said=[None, np.float32(0.5)])
+    assert len(learner.ask(2)) == 2
 
 
 @pytest.mark.parametrize("acquisition", ["groups", "entropy"])

@@ -10,6 +10,7 @@ from likewise.threads import (
     ENOUGH_ROWS,
     NARROW,
     WORTH_A_THREAD,
+    one_thread,
     side_by_side,
     threads_for,
 )
@@ -76,3 +77,26 @@ def test_large_matrices_are_multiplied_in_all_threads():
     for size in ((ENOUGH_ROWS,), (ENOUGH_ROWS, NARROW + 1)):
         with threads_for(*size):
             assert n_threads() == before
+
+
+def test_threads_that_overlap_leave_what_was_there():
+    """The first to want one thread is not the last to give it back."""
+    before = [each["num_threads"] for each in threadpool_info()]
+    inside, leave = threading.Barrier(3, timeout=60), threading.Event()
+
+    def hold(stays):
+        with one_thread():
+            inside.wait()
+            if stays:
+                leave.wait(timeout=60)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(hold, False), pool.submit(hold, True)
+        inside.wait()
+        first.result(timeout=60)
+        during = {each["num_threads"] for each in threadpool_info()}
+        leave.set()
+        second.result(timeout=60)
+
+    assert during == {1}
+    assert [each["num_threads"] for each in threadpool_info()] == before

@@ -15,7 +15,13 @@ from sklearn.utils import check_random_state
 from likewise.asking import acquisition as acquisitions
 from likewise.asking import search
 from likewise.asking.acquisition import Acquisition
-from likewise.asking.answers import AnswerLog, Cycle, KnownPairs, check_answers
+from likewise.asking.answers import (
+    AnswerLog,
+    Cycle,
+    KnownPairs,
+    check_answers,
+    check_said,
+)
 from likewise.asking.candidates import Pool
 from likewise.asking.choosing import Candidates
 from likewise.asking.closure import Forest
@@ -260,7 +266,7 @@ class ActiveMetric:
         """
         pairs = check_pairs(pairs, self._n_items)
         answers = check_answers(labels, len(pairs))
-        said = self._predicted(pairs) if said is None else said
+        said = self._predicted(pairs) if said is None else check_said(said, len(pairs))
         self._log.tell(pairs, answers, annotator, said)
         self._asked -= set(self._open.numbers(pairs).tolist())
         self._forget()
@@ -281,6 +287,7 @@ class ActiveMetric:
         self._ranked, self._groups, self._corrects = {}, None, None
 
     @property
+    @_one_at_a_time
     def metric_(self) -> BayesianMetric:
         """The metric learned from the answers so far."""
         calibration = self._calibration()
@@ -456,7 +463,9 @@ class ActiveMetric:
         """The pairs that may be asked, by the answers so far."""
         is_random = self._acquisition is acquisitions.random
         share = 0.0 if is_random else self._check_share
-        return Candidates(self._log, self._candidates, self._seed, share, is_random)
+        return Candidates(
+            self._log, self._candidates, self._seed, share, is_random, self._sorts
+        )
 
     @_one_at_a_time
     def _fit(self) -> Fit:
@@ -484,7 +493,7 @@ class ActiveMetric:
 
     def _level(self, panel: Panel | None) -> Level | None:
         """How common "same" is by a panel, and P(same) of pairs drawn at random."""
-        if panel is None:
+        if panel is None or self._n_items < 2:
             return None
         rng = np.random.RandomState(self._seed)
         pairs = draw_pairs(self._n_items, N_FOR_LEVEL, rng)

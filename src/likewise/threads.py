@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
@@ -57,11 +57,39 @@ def threads_for(n_rows: int, n_columns: float = math.inf) -> Iterator[None]:
         yield
 
 
+class _OneThread:
+    """A limit of the whole process, held while any thread of it wants one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_wanted = 0
+        self._limit: Any = None
+
+    def hold(self) -> None:
+        with self._lock:
+            if self._n_wanted == 0:
+                self._limit = _controller().limit(limits=1)
+            self._n_wanted += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._n_wanted -= 1
+            if self._n_wanted == 0:
+                self._limit.restore_original_limits()
+
+
+_ONE_THREAD = _OneThread()
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """A single thread for BLAS and OpenMP."""
-    with _controller().limit(limits=1):
+    # Each limit of its own would take another one's for what was there before.
+    _ONE_THREAD.hold()
+    try:
         yield
+    finally:
+        _ONE_THREAD.release()
 
 
 @cache

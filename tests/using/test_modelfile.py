@@ -26,7 +26,7 @@ from likewise import (
 from likewise.model.belief import Member
 from likewise.model.posterior import EntryPosterior
 from likewise.model.priors import MatrixPrior, with_free_directions
-from likewise.pairs import draw_pairs
+from likewise.pairs import all_pairs, draw_pairs
 from likewise.using import modelfile, packing
 
 KINDS = {
@@ -562,3 +562,66 @@ def test_what_came_true_is_kept(blobs, tmp_path):
     again = likewise.load(tmp_path / "asked.metric")
     assert again.posterior_.calibration == metric.posterior_.calibration
     assert_same(metric, again, X)
+
+
+def test_a_file_written_in_format_2_is_read():
+    """Its gaps are guessed from those in single precision, and not rounded."""
+    rng = np.random.RandomState(0)
+    y = rng.randint(0, 4, 60)
+    X = 4.0 * rng.randint(0, 5, (4, 5))[y] + rng.randint(0, 9, (60, 5))
+
+    metric = likewise.load(Path(__file__).parent / "format2.metric")
+
+    assert_allclose(
+        metric.pair_probability(X, [[0, 1], [0, 29], [12, 13], [20, 25]]),
+        [
+            0.0016533613444400467,
+            0.8320261974105709,
+            1.6369582046572072e-4,
+            1.0886240560178682e-4,
+        ],
+        rtol=1e-12,
+    )
+
+
+def claiming(file, **claimed):
+    """Write a file anew whose arrays of zeros have other shapes, and a checksum."""
+    text, arrays = modelfile._read_arrays(file)
+    header = json.loads(text)
+    for name, (kind, *shape) in claimed.items():
+        name = name.replace("__", ".")
+        header["packed"][name] = [kind, *shape]
+        arrays[name] = packing.packed(np.zeros(shape, np.int64), None)
+    text = json.dumps(header)
+    both = json.dumps({"header": text, "sha256": checksum(text, arrays)})
+    file.write_bytes(save(arrays, metadata={"likewise": both}))
+
+
+@pytest.fixture
+def file_of_whole_numbers(rng, tmp_path):
+    """Its gaps are stored as whole numbers in units."""
+    X = np.rint(4 * rng.normal(size=(30, 4)))
+    pairs, labels = all_pairs(30)[::18], np.resize([1, -1, -1], 25)
+    path = tmp_path / "whole.metric"
+    metric = BayesianMetric(prior="unlabelled", random_state=0)
+    metric.fit_pairs(X, pairs, labels).save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("claimed", "message"),
+    [
+        ({"own_unit": ("f", 1, 8_000_000)}, "its gaps have no unit"),
+        ({"flat_steps": ("i", 8_000_000)}, "its gaps are on no grid"),
+        ({"member__0__prior__frame": ("f", 2, 3)}, "no orthonormal columns"),
+        ({"basis__directions": ("f", 4000, 4000)}, "no orthonormal columns"),
+    ],
+)
+def test_shapes_that_would_fill_the_memory_are_refused(
+    file_of_whole_numbers, claimed, message
+):
+    """Before anything of that size is made, whatever the checksum says."""
+    claiming(file_of_whole_numbers, **claimed)
+
+    with pytest.raises(StoreError, match=message):
+        likewise.load(file_of_whole_numbers)

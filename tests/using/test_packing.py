@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import likewise
+from likewise import BayesianMetric
 from likewise.model import equations
+from likewise.pairs import all_pairs
 from likewise.using import packing
 
 DOUBLES = st.lists(st.floats(allow_nan=False, width=64), min_size=0, max_size=20)
@@ -116,3 +119,24 @@ def test_bytes_that_cannot_hold_so_much_are_refused(rng):
         packing.orthogonal(np.ones(3), (4, 4))
     with pytest.raises(ValueError, match="no orthonormal columns"):
         packing.orthogonal(np.ones(3), (2, 4))
+
+
+def test_a_product_larger_than_a_file_may_claim_is_refused():
+    """A column of a million numbers times a row of as many."""
+    with pytest.raises(ValueError, match="claims a product of shape"):
+        packing.product(np.zeros((1_000_000, 1)), np.zeros((1, 1_000_000)))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e20, 1e150])
+def test_gaps_on_any_scale_come_back(rng, tmp_path, scale):
+    """Large numbers are no whole ones, though floats above 2^53 are."""
+    X = scale * rng.normal(size=(20, 3))
+    pairs, labels = all_pairs(20)[::9], np.resize([1, -1, -1], 22)
+    metric = BayesianMetric(prior="unit", random_state=0).fit_pairs(X, pairs, labels)
+    metric.save(tmp_path / "scaled.metric")
+
+    again = likewise.load(tmp_path / "scaled.metric")
+
+    p_same = metric.pair_probability(X, pairs)
+    assert 0 < p_same.min() < p_same.max() < 1
+    assert_array_equal(again.pair_probability(X, pairs), p_same)

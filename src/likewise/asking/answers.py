@@ -89,6 +89,26 @@ def _read(value: Any, position: int) -> int:
     )
 
 
+def check_said(said: Sequence[float | None], n_pairs: int) -> Sequence[float | None]:
+    """Return what was predicted of pairs, one number or None for each."""
+    if len(said) != n_pairs:
+        raise InputError(
+            f"'said' must have one entry for each of the {n_pairs} pairs. "
+            f"Got {len(said)}."
+        )
+    for at, p_same in enumerate(said):
+        if p_same is not None and not (_is_number(p_same) and 0 <= p_same <= 1):
+            raise InputError(
+                "'said' must hold None or numbers from 0 to 1. "
+                f"Got {p_same!r} at position {at}."
+            )
+    return said
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
 class Answer(NamedTuple):
     """What was said of a pair, when, and by whom."""
 

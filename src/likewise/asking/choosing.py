@@ -43,6 +43,7 @@ class Candidates:
     seed: int
     share: float  # of questions drawn at random; with 0 no pair is set aside for them
     are_random: bool  # whether every question is drawn at random
+    sorts: bool = False  # whether all others sort items: no further ones are needed
 
     @property
     def n_items(self) -> int:
@@ -150,7 +151,10 @@ class Candidates:
         pairs = np.sort(grid.reshape(-1, 2), axis=1)
         resting = self.numbers(self.log.resting())
         may_ask = ~self.is_random(pairs) & ~np.isin(self.numbers(pairs), resting)
-        may_ask &= pairs[:, 0] < pairs[:, 1]
+        # Nothing follows in a component whose answers disagree: its items never come to
+        # be known of all others.
+        is_upset = self.log.closure.is_contradicted()[pairs].any(axis=1)
+        may_ask &= ~is_upset & (pairs[:, 0] < pairs[:, 1])
         square = (len(items), len(items))
         relations = self.log.labels_of(pairs)
         return Panel(items, relations.reshape(square), may_ask.reshape(square))
@@ -168,6 +172,8 @@ class Candidates:
         if self.panel is None:
             is_same = np.array([each.label == SAME for each in asked], dtype=float)
             wanted = n_wanted(n_asked, self.share, is_same[is_random])
+            if self.sorts:
+                wanted = int(self.share * n_asked)
             return min(max(wanted - int(is_random.sum()), 0), room), 0
         left = max(int(self.share * n_asked) - int(is_random.sum()), 0)
         n_random = min(left, room)

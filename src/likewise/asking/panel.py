@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 MOST_ITEMS = 100
 # What is believed of the share before any answer: Beta(1/2, 2), one pair in five, and
 # hardly anything: a panel of five items has ten pairs.
-SAME_BEFORE, PAIRS_BEFORE = 0.5, 2.5
+SAME_AT_FIRST, PAIRS_AT_FIRST = 0.5, 2.5
 
 
 class Share(NamedTuple):
@@ -71,12 +71,12 @@ class Panel:
         known = self.relations[np.ix_(placed, placed)].astype(float)
         np.fill_diagonal(known, 0.0)
         n_pairs, n_same = np.sum(known != 0) / 2, np.sum(known > 0) / 2
-        mean = (n_same + SAME_BEFORE) / (n_pairs + PAIRS_BEFORE)
-        variance = mean * (1 - mean) / (n_pairs + PAIRS_BEFORE + 1)
+        mean = (n_same + SAME_AT_FIRST) / (n_pairs + PAIRS_AT_FIRST)
+        variance = mean * (1 - mean) / (n_pairs + PAIRS_AT_FIRST + 1)
         if n_pairs:
             # Pairs have items in common: the jackknife, by item.
             own = (known > 0).sum(axis=1) / np.maximum((known != 0).sum(axis=1), 1)
-            counted = n_pairs / (n_pairs + PAIRS_BEFORE)
+            counted = n_pairs / (n_pairs + PAIRS_AT_FIRST)
             variance = max(variance, 4 * counted**2 * float(own.var()) / len(placed))
         return Share(float(mean), float(np.sqrt(variance)))
 

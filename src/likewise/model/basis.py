@@ -45,7 +45,10 @@ class Basis:
 
     def turned(self) -> tuple["Basis", Array]:
         """Turned a little, to where few bits tell it, and the rotation to there."""
-        lengths = rounded(np.linalg.norm(self.directions, axis=0), LENGTH_BITS)
+        # Squares of very large or small numbers leave the range of floats.
+        size = float(np.abs(self.directions).max(initial=0.0)) or 1.0
+        lengths = np.linalg.norm(self.directions / size, axis=0) * size
+        lengths = rounded(lengths, LENGTH_BITS)
         if not lengths.all():  # items that do not vary have no direction
             return self, np.eye(len(lengths))
         units = self.directions / lengths

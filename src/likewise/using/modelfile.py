@@ -111,7 +111,7 @@ def read_metric(path: str | os.PathLike[str]) -> SavedMetric:
         header = _plain(json.loads(text))
         _check_version(header, path)
         return _put_together(header, arrays)
-    except (LookupError, TypeError, ValueError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, RecursionError, MemoryError) as error:
         raise StoreError(
             f"{path} is no metric that likewise wrote, or it is damaged: "
             f"{_reason(error)}."
@@ -432,6 +432,8 @@ def _reason(error: Exception) -> str:
         return f"it has no {error.args[0]!r:.40}"
     if isinstance(error, RecursionError):
         return "its header is nested too deeply"
+    if isinstance(error, MemoryError):
+        return "it claims more than there is memory for"
     if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
         return "its header is no JSON"
     return str(error).rstrip(".")

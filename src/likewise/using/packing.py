@@ -43,8 +43,8 @@ HALF, LENGTHS, FLAT, STEPS = ".reflectors", "basis.lengths", "flat_gaps", "flat_
 # Format 3 and below had them in single precision, in "raw_gaps".
 OWN, UNIT, RAW = "own_gaps", "own_unit", "raw_gaps"
 UNITS = np.array([10.0**-n for n in range(4)] + [2.0**-n for n in range(1, 9)])
-# As near as this to a whole number of steps is on them.
-NEAR = 1 / 16
+# As near as this to a whole number of steps is on them; floats above LARGEST all are.
+NEAR, LARGEST = 1 / 16, 2.0**50
 # What half of a matrix is kept with that is not on the grid of `turned`: fewer bits
 # than these, and the other is guessed wrong; more, and the half is what weighs.
 HALF_BITS = BITS + 4
@@ -129,9 +129,10 @@ def _flat_helpers(true: Arrays) -> Arrays:
         return {}
     whole = np.rint(np.ldexp(flat, -steps)).astype(np.int64)
     found = {FLAT: along_tree(whole, pairs), STEPS: steps.astype(np.int64)}
-    if LENGTHS in true:
-        lengths, directions = true[LENGTHS], true["basis.directions"]
-        own = product(on_steps(flat, steps) / (lengths * lengths), directions.T)
+    directions = true["basis.directions"]
+    if LENGTHS in true and 8 * len(gaps) * len(directions) <= MOST_CLAIMED:
+        lengths = true[LENGTHS]
+        own = product(on_steps(flat, steps) / lengths, (directions / lengths).T)
         unit = _unit_of(own)
         if unit is not None:
             whole = np.rint(own / unit).astype(np.int64)
@@ -158,8 +159,10 @@ def _steps_of(flat: Array) -> NDArray[np.int32] | None:
 def _unit_of(own: Array) -> float | None:
     """What features of few digits are multiples of."""
     for unit in UNITS:
-        if (np.abs(own / unit - np.rint(own / unit)) < NEAR).all():
-            return float(unit)
+        whole = own / unit
+        if (np.abs(whole - np.rint(whole)) < NEAR).all():
+            # Any number above these is a whole one.
+            return float(unit) if np.abs(whole).max() < LARGEST else None
     return None
 
 
@@ -220,14 +223,19 @@ def _first(start: str, last: str, known: Arrays) -> NDArray[Any] | None:
 def _flat_guess(true: Arrays) -> NDArray[np.int64] | None:
     if OWN not in true:
         return None
+    if true[UNIT].shape != (1,):
+        raise ValueError("its gaps have no unit")
     pairs = true["member.0.pairs"]
     own = off_tree(true[OWN], pairs).astype(np.float64) * true[UNIT]
     flat = product(own, true["basis.directions"])
-    whole = np.rint(np.ldexp(flat, -_steps(true))).astype(np.int64)
-    return along_tree(whole, pairs)
+    whole = np.rint(np.ldexp(flat, -_steps(true, flat.shape[1])))
+    # Larger ones are no whole numbers, and every processor makes others of them.
+    return along_tree(np.clip(whole, -LARGEST, LARGEST).astype(np.int64), pairs)
 
 
-def _steps(true: Arrays) -> NDArray[np.int32]:
+def _steps(true: Arrays, n_columns: int) -> NDArray[np.int32]:
+    if true[STEPS].shape != (n_columns,):
+        raise ValueError("its gaps are on no grid")
     return np.asarray(np.clip(true[STEPS], -2_000, 2_000).astype(np.int32))
 
 
@@ -236,7 +244,8 @@ def _gaps(start: str, true: Arrays) -> Array | None:
     frame = true[f"{start}.prior.frame"]
     if FLAT in true:
         whole = off_tree(true[FLAT], true["member.0.pairs"])
-        return product(np.ldexp(whole.astype(float), _steps(true)), frame)
+        flat = np.ldexp(whole.astype(float), _steps(true, true[FLAT].shape[1]))
+        return product(flat, frame)
     if start == "member.0":
         if RAW not in true:
             return None
@@ -396,6 +405,8 @@ def product(a: Array, b: Array) -> Array:
     """a @ b, summed from the first to the last."""
     if a.shape[1] != len(b):
         raise ValueError(f"its shapes do not fit: {a.shape} and {b.shape}")
+    if 8 * len(a) * b.shape[1] > MOST_CLAIMED:
+        raise ValueError(f"it claims a product of shape {len(a), b.shape[1]}")
     result = np.zeros((len(a), b.shape[1]))
     for k in range(a.shape[1]):
         result += a[:, k, None] * b[k]
@@ -445,7 +456,7 @@ def _reflector(column: Array) -> Array:
 
 def orthogonal(vectors: Array, shape: tuple[int, ...]) -> Array:
     """The matrix with orthonormal columns that `reflectors` took apart."""
-    if len(shape) != 2 or shape[0] < shape[1]:
+    if len(shape) != 2 or not shape[1] <= min(shape[0], MOST_COLUMNS):
         raise ValueError(f"no orthonormal columns have the shape {shape!r:.40}")
     sizes = shape[0] - np.arange(shape[1])
     if vectors.size != sizes.sum():
@@ -474,8 +485,9 @@ def _lengths(centre: Array) -> Array:
 
 
 def _column_lengths(matrix: Array) -> Array:
-    squares = np.add.accumulate(matrix * matrix, axis=0)[-1]
-    return np.asarray(np.sqrt(np.where(squares > 0, squares, 1.0)))
+    size = float(np.abs(matrix).max()) or 1.0
+    squares = np.add.accumulate((matrix / size) ** 2, axis=0)[-1]
+    return np.asarray(np.where(squares > 0, np.sqrt(squares) * size, 1.0))
 
 
 def _inverse(frame: Array, centre: Array) -> Array:
