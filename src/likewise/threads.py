@@ -57,7 +57,7 @@ def threads_for(n_rows: int, n_columns: float = math.inf) -> Iterator[None]:
         yield
 
 
-class _OneThread:
+class _OneBlasThread:
     """A limit of the whole process, held while any thread of it wants one."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class _OneThread:
     def hold(self) -> None:
         with self._lock:
             if self._n_wanted == 0:
-                self._limit = _controller().limit(limits=1)
+                self._limit = _controller().limit(limits=1, user_api="blas")
             self._n_wanted += 1
 
     def release(self) -> None:
@@ -78,18 +78,20 @@ class _OneThread:
                 self._limit.restore_original_limits()
 
 
-_ONE_THREAD = _OneThread()
+_ONE_BLAS_THREAD = _OneBlasThread()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """A single thread for BLAS and OpenMP."""
-    # Each limit of its own would take another one's for what was there before.
-    _ONE_THREAD.hold()
+    # Each limit of its own would take another one's for what was there before. Those
+    # of OpenMP are of the thread that sets them.
+    _ONE_BLAS_THREAD.hold()
     try:
-        yield
+        with _controller().limit(limits=1, user_api="openmp"):
+            yield
     finally:
-        _ONE_THREAD.release()
+        _ONE_BLAS_THREAD.release()
 
 
 @cache
