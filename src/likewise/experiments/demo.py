@@ -161,6 +161,7 @@ def save_picture(curves: dict[str, list[Curve]], plain: list[Curve], out: Path) 
     plainly = {"sorted": "k-means, told\nthere are ten", "auc": "plain distance"}
     colours = {"likewise": "#0b6e4f", "random": "#b0483a"}
     for panel, part in zip(panels, titles, strict=True):
+        above = max(curves, key=lambda name: _mean(curves[name], part, -1))
         for name, runs in curves.items():
             values = np.array([getattr(curve, part) for curve in runs])
             mean = values.mean(axis=0)
@@ -181,7 +182,7 @@ def save_picture(curves: dict[str, list[Curve]], plain: list[Curve], out: Path) 
                 xytext=(6, 0),
                 textcoords="offset points",
                 color=colours[name],
-                va="center",
+                va="bottom" if name == above else "top",  # ends may be as one
             )
         level = _mean(plain, part, 0)
         panel.axhline(level, color="#666666", ls="--", lw=1.2)
