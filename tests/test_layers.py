@@ -97,7 +97,8 @@ MAY_IMPORT = {
     | {"asking.answers", "asking.candidates", "asking.chains", "asking.checks"}
     | {"asking.closure", "asking.panel"}
     | {"asking.search"},
-    "asking.panel": {"asking.checks"},
+    "asking.panel": {"asking.candidates", "asking.checks"}
+    | {"model.calibration", "pairs"},
     "asking.records": {"model.calibration"},
     "asking.verdicts": CONTRACT
     | GROUND

@@ -25,7 +25,6 @@ from likewise.asking.answers import (
 from likewise.asking.candidates import Pool
 from likewise.asking.choosing import Candidates
 from likewise.asking.closure import Forest
-from likewise.asking.panel import Panel
 from likewise.asking.records import Record
 from likewise.asking.search import Ranked, Reserve, Searched, Wanted
 from likewise.asking.verdicts import (
@@ -38,11 +37,11 @@ from likewise.asking.verdicts import (
 )
 from likewise.errors import InputError
 from likewise.estimators import BayesianMetric
-from likewise.model.calibration import Calibration, Level
+from likewise.model.calibration import Calibration
 from likewise.model.checkpoints import Checkpoints, checkpoint
 from likewise.model.fitting import Fit
 from likewise.model.priors import Frames
-from likewise.pairs import check_pairs, draw_pairs
+from likewise.pairs import check_pairs, pair_array
 from likewise.using.groups import (
     Groups,
     GroupVerdict,
@@ -56,11 +55,8 @@ from likewise.using.questions import Given, choose_questions, doubted_answers
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-# Pairs drawn to tell what share of all the belief expects to be the same: by chance it
-# is off by some .01, a fifth of what it is compared with is.
-N_FOR_LEVEL = 1000
 
 
 def _one_at_a_time(method: Method) -> Method:
@@ -205,39 +201,41 @@ class ActiveMetric:
         self._asked |= set(self._open.numbers(asked).tolist())
         return asked
 
-    def _questions(self, n_pairs: int, excluded: NDArray[np.int64]) -> Pairs:
-        rng, open_pairs = self._rng(), self._open
-        forest = Forest(self._log.closure)
-
-        def probability_same(pairs: Pairs) -> Array:
-            return self._pool().probability_same(pairs)
-
-        def taken() -> NDArray[np.int64]:
-            found = open_pairs.numbers(np.concatenate([again, checks]))
-            return np.asarray(np.r_[excluded, found])
-
-        again = open_pairs.disputed(probability_same)
-        again = again[~np.isin(open_pairs.numbers(again), excluded)][:n_pairs]
-        checks = again[:0]
-        if not self._sorts:
-            audits = open_pairs.audits(n_pairs, taken(), rng)[: n_pairs - len(again)]
-            again = np.concatenate([again, audits])
-        n_checks, n_panel = open_pairs.n_checks(n_pairs, n_pairs - len(again))
-        checks = open_pairs.checks(n_checks, taken(), forest, rng)
+    def _questions(self, n_pairs: int, excluded: Numbers) -> Pairs:
+        rng, forest = self._rng(), Forest(self._log.closure)
+        open_pairs = self._open
+        again = self._again(n_pairs, excluded, rng)
+        taken = np.r_[excluded, open_pairs.numbers(again)]
+        checks = open_pairs.checks(
+            n_pairs, n_pairs - len(again), taken, forest, rng, self._p_same
+        )
         if len(checks):
             self._fit()  # what is thought of them is kept when they are answered
+        taken = np.r_[taken, open_pairs.numbers(checks)]
         n_best = n_pairs - len(again) - len(checks)
-        if self._sorts:
-            again = np.concatenate([again, self._sorting_questions(n_best, taken())])
-            if self._candidates is None:
-                return np.concatenate([again, checks])
-        else:
-            panel = open_pairs.sorting(n_panel, taken(), forest, probability_same)
-            checks = np.concatenate([checks, panel])
-        n_best = n_pairs - len(again) - len(checks)
-        ranked = self._best(n_best, taken(), rng)
+        sorting = self._sorting_questions(n_best, taken) if self._sorts else again[:0]
+        if self._sorts and self._candidates is None:
+            return np.concatenate([again, sorting, checks])
+        n_best -= len(sorting)
+        ranked = self._best(n_best, np.r_[taken, open_pairs.numbers(sorting)], rng)
         best = open_pairs.best(ranked, n_best, forest, rng)
-        return np.concatenate([again, best, checks])
+        return np.concatenate([again, sorting, best, checks])
+
+    def _again(
+        self, n_pairs: int, excluded: Numbers, rng: np.random.RandomState
+    ) -> Pairs:
+        """Answers in dispute, and pairs that follow from others, asked all the same."""
+        disputed = self._open.disputed(self._p_same)
+        free = ~np.isin(self._open.numbers(disputed), excluded)
+        disputed = disputed[free][:n_pairs]
+        if self._sorts:
+            return disputed
+        taken = np.r_[excluded, self._open.numbers(disputed)]
+        audits = self._open.audits(n_pairs, taken, rng)
+        return np.concatenate([disputed, audits])[:n_pairs]
+
+    def _p_same(self, pairs: Pairs) -> Array:
+        return self._pool().probability_same(pairs)
 
     @_one_at_a_time
     def tell(
@@ -341,16 +339,13 @@ class ActiveMetric:
         asked are not in it.
         """
         answers = self._log.predicted()
-        pairs = np.array([(a.i, a.j) for a in answers], np.intp).reshape(-1, 2)
-        # What is asked again is so for its answer.
-        is_first = np.zeros(len(pairs), dtype=bool)
-        is_first[np.unique(self._open.numbers(pairs), return_index=True)[1]] = True
+        pairs = pair_array([(answer.i, answer.j) for answer in answers])
         return Record(
             pairs=pairs,
             said=np.array([answer.said for answer in answers], float),
             labels=np.array([answer.label for answer in answers], np.int8),
             annotators=[answer.annotator for answer in answers],
-            is_random=self._open.is_random(pairs) & is_first,
+            is_random=self._open.is_check(pairs),
         )
 
     @_one_at_a_time
@@ -487,18 +482,10 @@ class ActiveMetric:
     def _calibration(self) -> Calibration:
         """What came true makes of P(same) of any pair; found once."""
         if self._corrects is None:
-            level = self._level(self._open.panel)
+            panel, as_new = self._open.panel, replace(self._pool(), are_known=False)
+            level = None if panel is None else panel.level(as_new, self._seed)
             self._corrects = self.record().random_calibration(level)
         return self._corrects
-
-    def _level(self, panel: Panel | None) -> Level | None:
-        """How common "same" is by a panel, and P(same) of pairs drawn at random."""
-        if panel is None or self._n_items < 2:
-            return None
-        rng = np.random.RandomState(self._seed)
-        pairs = draw_pairs(self._n_items, N_FOR_LEVEL, rng)
-        as_new = replace(self._pool(), are_known=False)
-        return Level(as_new.probability_same(pairs), *panel.share())
 
     def _predicted(self, pairs: Pairs) -> Sequence[float | None]:
         """P(same) by the belief that asked; nothing is fitted only to predict.
@@ -517,7 +504,7 @@ class ActiveMetric:
         """Whether questions are for groups, not for the metric."""
         return self._acquisition is acquisitions.groups and self._log.equivalence
 
-    def _sorting_questions(self, n_pairs: int, taken: NDArray[np.int64]) -> Pairs:
+    def _sorting_questions(self, n_pairs: int, taken: Numbers) -> Pairs:
         """What sorts the items fastest; with `candidates`, among these."""
         if n_pairs == 0:
             return np.empty((0, 2), dtype=np.intp)
@@ -569,7 +556,7 @@ class ActiveMetric:
         )
 
     def _best(
-        self, n_pairs: int, excluded: NDArray[np.int64], rng: np.random.RandomState
+        self, n_pairs: int, excluded: Numbers, rng: np.random.RandomState
     ) -> Ranked:
         """Open pairs with their scores, the best so many among them."""
         # Some may be implied by others, or be excluded.
@@ -581,7 +568,7 @@ class ActiveMetric:
             ranked = self._left(self._rank(wanted, rng), excluded)
         return ranked
 
-    def _left(self, ranked: Ranked, excluded: NDArray[np.int64]) -> Ranked:
+    def _left(self, ranked: Ranked, excluded: Numbers) -> Ranked:
         kept = ~np.isin(self._open.numbers(ranked.pairs), excluded)
         return ranked._replace(pairs=ranked.pairs[kept], scores=ranked.scores[kept])
 

@@ -19,7 +19,7 @@ from likewise.asking.checks import is_set_aside, n_wanted
 from likewise.asking.closure import Forest
 from likewise.asking.panel import Panel, panel_items
 from likewise.asking.search import Ranked, Searched
-from likewise.pairs import draw_pairs, pair_number
+from likewise.pairs import draw_pairs, pair_array, pair_number
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -159,6 +159,15 @@ class Candidates:
         relations = self.log.labels_of(pairs)
         return Panel(items, relations.reshape(square), may_ask.reshape(square))
 
+    def is_check(self, pairs: Pairs) -> Mask:
+        """Which of these pairs, in the order they were asked, were drawn at random.
+
+        What is asked again is so for its answer.
+        """
+        is_first = np.zeros(len(pairs), dtype=bool)
+        is_first[np.unique(self.numbers(pairs), return_index=True)[1]] = True
+        return np.asarray(self.is_random(pairs) & is_first)
+
     def n_checks(self, n_pairs: int, room: int) -> tuple[int, int]:
         """How many of the next questions are drawn at random, and for the panel.
 
@@ -167,43 +176,50 @@ class Candidates:
         if self.share == 0:
             return 0, 0
         asked = self.log.predicted()
-        pairs = np.array([(each.i, each.j) for each in asked], np.intp).reshape(-1, 2)
-        is_random, n_asked = self.is_random(pairs), len(asked) + n_pairs
-        if self.panel is None:
+        pairs = pair_array([(each.i, each.j) for each in asked])
+        is_check, n_asked = self.is_check(pairs), len(asked) + n_pairs
+        n_random = int(is_check.sum())
+        wanted = int(self.share * n_asked)
+        if self.panel is None and not self.sorts:
             is_same = np.array([each.label == SAME for each in asked], dtype=float)
-            wanted = n_wanted(n_asked, self.share, is_same[is_random])
-            if self.sorts:
-                wanted = int(self.share * n_asked)
-            return min(max(wanted - int(is_random.sum()), 0), room), 0
-        left = max(int(self.share * n_asked) - int(is_random.sum()), 0)
-        n_random = min(left, room)
-        n_sorting = self.panel.n_wanted(n_asked, pairs[~is_random])
-        n_sorting -= int(is_random.sum()) + n_random
-        return n_random, min(max(n_sorting, 0), room - n_random)
-
-    def sorting(
-        self,
-        n_pairs: int,
-        excluded: Numbers,
-        forest: Forest,
-        probability_same: Callable[[Pairs], Array],
-    ) -> Pairs:
-        """Questions that sort the panel; the forest is told of them."""
-        if n_pairs == 0 or self.panel is None:
-            return np.empty((0, 2), dtype=np.intp)
-        is_open = self.is_open(excluded)
-        found = self.panel.questions(n_pairs, is_open, probability_same)
-        return found[[forest.join(i, j) for i, j in found.tolist()]]
+            wanted = n_wanted(n_asked, self.share, is_same[is_check])
+        n_drawn = min(max(wanted - n_random, 0), room)
+        if self.panel is None or self.sorts:
+            return n_drawn, 0
+        n_sorting = self.panel.n_wanted(n_asked, pairs[~is_check]) - n_random - n_drawn
+        return n_drawn, min(max(n_sorting, 0), room - n_drawn)
 
     def checks(
+        self,
+        n_pairs: int,
+        room: int,
+        excluded: Numbers,
+        forest: Forest,
+        rng: np.random.RandomState,
+        probability_same: Callable[[Pairs], Array],
+    ) -> Pairs:
+        """Of so many pairs those drawn at random, then those that sort the panel.
+
+        The forest is told of them.
+        """
+        n_drawn, n_sorting = self.n_checks(n_pairs, room)
+        drawn = self._drawn_apart(n_drawn, excluded, forest, rng)
+        if n_sorting == 0 or self.panel is None:
+            return drawn
+        is_open = self.is_open(np.r_[excluded, self.numbers(drawn)])
+        sorting = self.panel.questions(n_sorting, is_open, probability_same)
+        kept = sorting[[forest.join(i, j) for i, j in sorting.tolist()]]
+        return np.concatenate([drawn, kept])
+
+    def _drawn_apart(
         self,
         n_pairs: int,
         excluded: Numbers,
         forest: Forest,
         rng: np.random.RandomState,
     ) -> Pairs:
-        """Open pairs drawn from those set aside; the forest is told of them."""
-        if n_pairs == 0 or self.share == 0:
+        """Open pairs drawn from those set aside."""
+        if n_pairs == 0:
             return np.empty((0, 2), dtype=np.intp)
         drawn = self._some(rng)
         drawn = drawn[self.is_random(drawn)]

@@ -1,7 +1,7 @@
 """A few items drawn at random and sorted wholly, to tell how common "same" is.
 
-What follows from the answers is known too: twenty answers that sort a panel tell as
-much of that share as a hundred about pairs drawn one by one.
+What follows from the answers is known too, so that few answers tell as much of that
+share as many about pairs drawn one by one.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.asking.candidates import Pool
 from likewise.asking.checks import MOST, STANDARD_ERROR, mixed
+from likewise.model.calibration import Level
+from likewise.pairs import draw_pairs
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -24,6 +27,9 @@ MOST_ITEMS = 100
 # What is believed of the share before any answer: Beta(1/2, 2), one pair in five, and
 # hardly anything: a panel of five items has ten pairs.
 SAME_AT_FIRST, PAIRS_AT_FIRST = 0.5, 2.5
+# Pairs drawn to tell what share of all a belief expects to be the same: by chance it
+# is off by some .01, a fifth of what it is compared with is.
+N_FOR_LEVEL = 1000
 
 
 class Share(NamedTuple):
@@ -79,6 +85,14 @@ class Panel:
             counted = n_pairs / (n_pairs + PAIRS_AT_FIRST)
             variance = max(variance, 4 * counted**2 * float(own.var()) / len(placed))
         return Share(float(mean), float(np.sqrt(variance)))
+
+    def level(self, items: Pool, seed: int) -> Level | None:
+        """How common "same" is, beside how common a belief takes it to be."""
+        n_items = len(items.coordinates)
+        if n_items < 2:
+            return None
+        pairs = draw_pairs(n_items, N_FOR_LEVEL, np.random.RandomState(seed))
+        return Level(items.probability_same(pairs), *self.share())
 
     def n_wanted(self, n_asked: int, asked: Pairs) -> int:
         """How many of so many questions are for the panel, beyond those asked.

@@ -122,15 +122,17 @@ def helpers(arrays: Arrays, by_column: frozenset[str]) -> Arrays:
 def _flat_helpers(true: Arrays) -> Arrays:
     """Gaps of pairs as whole numbers; nothing where they are not on a grid."""
     gaps, pairs = true["member.0.gaps"], true["member.0.pairs"]
+    if len(gaps) > MOST_PAIRS:
+        return {}
     frame, centre = true["member.0.prior.frame"], true["member.0.prior.centre"]
     flat = product(gaps, _inverse(frame, centre))
     steps = _steps_of(flat)
-    if steps is None or len(gaps) > MOST_PAIRS:
+    if steps is None:
         return {}
     whole = np.rint(np.ldexp(flat, -steps)).astype(np.int64)
     found = {FLAT: along_tree(whole, pairs), STEPS: steps.astype(np.int64)}
     directions = true["basis.directions"]
-    if LENGTHS in true and 8 * len(gaps) * len(directions) <= MOST_CLAIMED:
+    if LENGTHS in true:
         lengths = true[LENGTHS]
         own = product(on_steps(flat, steps) / lengths, (directions / lengths).T)
         unit = _unit_of(own)
@@ -405,7 +407,7 @@ def product(a: Array, b: Array) -> Array:
     """a @ b, summed from the first to the last."""
     if a.shape[1] != len(b):
         raise ValueError(f"its shapes do not fit: {a.shape} and {b.shape}")
-    if 8 * len(a) * b.shape[1] > MOST_CLAIMED:
+    if 8 * len(a) * b.shape[1] > max(MOST_CLAIMED, MOST_SHARE * (a.nbytes + b.nbytes)):
         raise ValueError(f"it claims a product of shape {len(a), b.shape[1]}")
     result = np.zeros((len(a), b.shape[1]))
     for k in range(a.shape[1]):
