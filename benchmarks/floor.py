@@ -23,6 +23,7 @@ from likewise import ActiveMetric, BayesianMetric
 from likewise.pairs import all_pairs
 
 ALLOWED = 0.02  # what counts as below plain distance
+TOO_FAR = 0.05  # what counts as a wrong P(same), in the mean
 
 
 def nearest(Z, y):
@@ -102,6 +103,10 @@ def main():
     below = (found[:, :, :2] < -ALLOWED).mean(axis=0).T
     print(f"share of runs more than {ALLOWED} below plain distance at 20, 50, 100:")
     print(f"AUC {below[0].round(3)}, nearest neighbours {below[1].round(3)}")
+    too_far = (found[:, :, 3] > TOO_FAR).mean(axis=0)
+    print(
+        f"share of runs whose P(same) is off by more than {TOO_FAR}: {too_far.round(3)}"
+    )
     print(f"at worst {found[:, :, :2].min(axis=0).T.round(3).tolist()}")
 
 
