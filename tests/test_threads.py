@@ -12,6 +12,7 @@ from likewise.threads import (
     WORTH_A_THREAD,
     _controller,
     one_thread,
+    over_blocks,
     side_by_side,
     threads_for,
 )
@@ -55,6 +56,31 @@ def test_a_failure_reaches_the_caller():
     """As if there were no threads."""
     with pytest.raises(ZeroDivisionError, match="division"):
         side_by_side(lambda item: 1 // item, [1, 0], WORTH_A_THREAD)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 7])
+def test_blocks_are_all_worked_on_with_one_processor_each(n_blocks):
+    """In whatever threads: no product waits for another processor."""
+    blocks = [slice(at, at + 2) for at in range(0, 2 * n_blocks, 2)]
+    done, seen = [0] * (2 * n_blocks), []
+
+    def work(block):
+        blas = [each for each in threadpool_info() if each["user_api"] == "blas"]
+        seen.append({each["num_threads"] for each in blas})
+        done[block] = [at + 1 for at in range(block.start, block.stop)]
+
+    over_blocks(work, blocks, 3)
+
+    assert done == list(range(1, 2 * n_blocks + 1))
+    assert seen == [{1}] * n_blocks
+
+
+def test_a_block_that_fails_reaches_the_caller():
+    """Whichever it is."""
+    blocks = [slice(0, 1), slice(1, 2)]
+
+    with pytest.raises(ZeroDivisionError, match="division"):
+        over_blocks(lambda block: 1 // block.start, blocks, 2)
 
 
 def n_threads():

@@ -47,6 +47,25 @@ def side_by_side(
         return list(pool.map(work, items))
 
 
+def over_blocks(
+    work: Callable[[slice], None], blocks: Iterable[slice], n_threads: int | None = None
+) -> None:
+    """Do the work on every block, each thread with one processor of its own.
+
+    Half of such work is no matrix products: several threads keep all processors busy,
+    where BLAS alone would not; and none waits for the other in each product.
+    """
+    blocks = list(blocks)
+    n_threads = min(n_threads or cpu_count(), len(blocks))
+    with one_thread():
+        if n_threads < 2:
+            for block in blocks:
+                work(block)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(work, blocks))
+
+
 @contextmanager
 def threads_for(n_rows: int, n_columns: float = math.inf) -> Iterator[None]:
     """All threads for work on matrices of this size, or one if that is small."""

@@ -4,7 +4,6 @@ Memory follows the block, never the number of pairs.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from likewise.memory import keep_memory
 from likewise.model.basis import Basis
 from likewise.model.belief import Belief
-from likewise.threads import one_thread, threads_for
+from likewise.threads import over_blocks, threads_for
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
@@ -72,8 +71,6 @@ def map_features(
     """Apply a function of features and pairs to all, in blocks; a number a pair.
 
     `width` is how many numbers the function holds for each pair: it cuts the blocks.
-    Half of the work is not matrix products: several threads with one core each keep
-    all cores busy, where BLAS alone would not.
     """
     keep_memory()
     result = np.empty(len(pairs))
@@ -89,8 +86,7 @@ def map_features(
             for block in blocks:
                 work(block)
     else:
-        with one_thread(), ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(work, blocks))
+        over_blocks(work, blocks, n_threads)
     return result
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.asking.candidates import row_blocks
+from likewise.threads import over_blocks
 from likewise.using.moving import means
 
 Single = NDArray[np.float32]
@@ -63,10 +64,13 @@ def _nearest(Z: Single, others: Single, k: int) -> Rows:
     squares = np.einsum("ij,ij->i", others, others)
     twice = np.ascontiguousarray(-2 * others.T)  # else each block turns all of it anew
     found = np.empty((len(Z), k), dtype=np.intp)
-    for block in row_blocks(len(Z), len(others)):
+
+    def work(block: slice) -> None:
         squared = Z[block] @ twice
         squared += squares
         found[block] = _least(squared, k)
+
+    over_blocks(work, row_blocks(len(Z), len(others)))
     return found
 
 

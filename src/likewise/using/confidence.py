@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from likewise.asking.candidates import row_blocks
+from likewise.threads import over_blocks
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -100,13 +101,16 @@ def own_nearest(space: Array, labels: NDArray[np.intp]) -> float:
     space = (space - space.mean(axis=0)).astype(np.float32)
     squares = np.einsum("ij,ij->i", space, space)
     tried = np.arange(0, len(space), -(-len(space) // N_TRIED))
-    n_own = 0
-    for block in row_blocks(len(tried), len(space)):
+    is_own = np.empty(len(tried), dtype=bool)
+
+    def work(block: slice) -> None:
         rows = tried[block]
         squared = squares - 2 * space[rows] @ space.T
         squared[np.arange(len(rows)), rows] = np.inf
-        n_own += int((labels[squared.argmin(axis=1)] == labels[rows]).sum())
-    return n_own / len(tried)
+        is_own[block] = labels[squared.argmin(axis=1)] == labels[rows]
+
+    over_blocks(work, row_blocks(len(tried), len(space)))
+    return float(is_own.mean())
 
 
 def knee(costs: Array, n_groups: int) -> float:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from likewise.asking.verdicts import Estimate
 from likewise.errors import InputError
 from likewise.pairs import check_labels, check_pairs
+from likewise.threads import one_thread
 from likewise.using.confidence import Signs, knee, own_nearest, share_interval
 from likewise.using.decisions import NO_COST, JoinCurve, walk
 from likewise.using.joining import Joining, Joins
@@ -105,13 +106,14 @@ def group(
     told: tuple[ArrayLike, ArrayLike] = ((), ()) if known_pairs is None else known_pairs
     pairs = check_pairs(told[0], len(coordinates))
     labels = check_labels(told[1], len(pairs)).astype(int)
-    space = scaled(coordinates @ belief.root().T)
-    known = believed(pairs, labels, space)
-    order, place = _own_order(space)
-    sorted_known = Known(
-        np.sort(place[known.pairs], axis=1), known.labels, known.disbelieved
-    )
-    return _unsorted(_sort_out(space[order], sorted_known), order, place)
+    with one_thread():  # and blocks side by side, wherever there are many
+        space = scaled(coordinates @ belief.root().T)
+        known = believed(pairs, labels, space)
+        order, place = _own_order(space)
+        sorted_known = Known(
+            np.sort(place[known.pairs], axis=1), known.labels, known.disbelieved
+        )
+        return _unsorted(_sort_out(space[order], sorted_known), order, place)
 
 
 def _own_order(space: Array) -> tuple[Rows, Rows]:
@@ -136,11 +138,12 @@ class Untaught:
     """The items as they would be joined before any answer: made once, then asked."""
 
     def __init__(self, belief: Any, coordinates: Array) -> None:
-        space = scaled(coordinates @ belief.root().T)
-        order, self._place = _own_order(space)
-        families = np.arange(len(space))
-        nothing = np.empty((0, 2), dtype=np.intp)
-        self._joins = Joining(space[order], families, nothing).free()
+        with one_thread():
+            space = scaled(coordinates @ belief.root().T)
+            order, self._place = _own_order(space)
+            families = np.arange(len(space))
+            nothing = np.empty((0, 2), dtype=np.intp)
+            self._joins = Joining(space[order], families, nothing).free()
 
     def misfits(self, pairs: Pairs, labels: NDArray[np.int64]) -> Array:
         """How ill each answer fits: P(wrong) is e times that where e is small.

@@ -5,11 +5,13 @@ centres grow, times two. Nothing here knows of beliefs; where to stop is for gro
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.asking.candidates import row_blocks
+from likewise.threads import over_blocks
 from likewise.using.cells import near_rows
 
 Array = NDArray[np.float64]
@@ -82,13 +84,35 @@ class _Pieces:
     names: Rows  # as Joins numbers them
     families: Rows  # pieces of one family belong together
 
+    def among(self, rows: Rows | Mask) -> "_Pieces":
+        """These of the pieces, copied."""
+        return _Pieces(
+            self.centres[rows], self.sizes[rows], self.names[rows], self.families[rows]
+        )
+
     def costs(self, rows: Rows, others: Rows) -> Array:
         squared = np.empty(len(rows))
-        for block in row_blocks(len(rows), self.centres.shape[1]):
+
+        def work(block: slice) -> None:
             gaps = self.centres[rows[block]] - self.centres[others[block]]
             squared[block] = np.einsum("ij,ij->i", gaps, gaps)
+
+        over_blocks(work, row_blocks(len(rows), self.centres.shape[1]))
         a, b = self.sizes[rows], self.sizes[others]
         return np.asarray(2 * a * b / (a + b) * squared)
+
+    def all_costs(self) -> Array:
+        """Of any two, (n_pieces, n_pieces); infinite on the diagonal."""
+        Z, sizes = self.centres, self.sizes
+        squares = np.einsum("ij,ij->i", Z, Z)
+        cost = squares[:, None] + squares - 2 * Z @ Z.T
+        np.maximum(cost, 0.0, out=cost)
+        # Twice the harmonic mean of the sizes, half of it: Ward's factor.
+        cost *= 2 * sizes
+        cost *= sizes[:, None]
+        cost /= sizes[:, None] + sizes
+        np.fill_diagonal(cost, np.inf)
+        return np.asarray(cost)
 
 
 class Joining:
@@ -102,7 +126,7 @@ class Joining:
         if n_items > MAX_PIECES:
             asked = _are_asked(families, apart)
             pieces = _join_near(pieces, asked, self._first)
-        self._pieces = pieces
+        self._pieces, self._costs = pieces, pieces.all_costs()
 
     def free(self) -> Joins:
         """Join all there is, answers forgotten."""
@@ -119,7 +143,7 @@ class Joining:
 
     def _run(self, families: Rows, apart: Pairs) -> Joins:
         next_name = self._n_items + len(self._first)
-        table = _Table(self._pieces, families, apart)
+        table = _Table(self._costs.copy(), self._pieces.sizes, families, apart)
         return _joins(
             self._n_items, self._first, _join_all(self._pieces, table, next_name)
         )
@@ -162,12 +186,10 @@ def _join_near(pieces: _Pieces, asked: Mask, made: list[Made]) -> _Pieces:
     """
     n_items = len(asked)
     while (n_left := len(pieces.sizes)) > MAX_PIECES:
-        edges = _neighbours(pieces.centres)
-        while len(pieces.sizes) > MAX_PIECES:
-            n_before = len(pieces.sizes)
-            pieces, asked, edges = _join_mutual(pieces, asked, edges, n_items, made)
-            if len(pieces.sizes) == n_before:
-                break
+        near = _Near(pieces, asked)
+        while near.n_left > MAX_PIECES and near.join(made, n_items):
+            pass
+        pieces, asked = near.pieces.among(near.is_left), near.asked[near.is_left]
         if len(pieces.sizes) == n_left:
             break
     return pieces
@@ -189,50 +211,79 @@ def _edges(pairs: Pairs) -> Pairs:
     return np.column_stack(np.divmod(numbers, width))
 
 
-def _join_mutual(
-    pieces: _Pieces,
-    asked: Mask,
-    edges: Pairs,
-    n_items: int,
-    made: list[Made],
-) -> tuple[_Pieces, Mask, Pairs]:
-    """One round: every edge that is the cheapest of both its ends."""
-    a, b = edges.T
-    may = ~(asked[a] & asked[b]) | (pieces.families[a] == pieces.families[b])
-    a, b = a[may], b[may]
-    costs = pieces.costs(a, b)
-    order = np.lexsort((b, a, costs))
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    cheapest = np.full(len(asked), len(order))
-    np.minimum.at(cheapest, a, rank)
-    np.minimum.at(cheapest, b, rank)
-    mutual = order[(cheapest[a] == rank)[order] & (cheapest[b] == rank)[order]]
-    mutual = mutual[: len(asked) - MAX_PIECES]
-    i, j = a[mutual], b[mutual]
-    first = n_items + len(made)
-    names = zip(pieces.names[i].tolist(), pieces.names[j].tolist(), strict=True)
-    made += [
-        (*both, cost, np.inf)
-        for both, cost in zip(names, costs[mutual].tolist(), strict=True)
-    ]
-    total = pieces.sizes[i] + pieces.sizes[j]
-    centres, sizes = pieces.centres.copy(), pieces.sizes.copy()
-    share = (pieces.sizes[j] / total)[:, None]
-    centres[i] += share * (centres[j] - centres[i])
-    sizes[i] = total
-    names_left, families = pieces.names.copy(), pieces.families.copy()
-    names_left[i] = np.arange(first, first + len(i))
-    families[i] = np.where(asked[j], families[j], families[i])
-    asked = asked.copy()
-    asked[i] |= asked[j]
-    place = np.arange(len(asked))
-    place[j] = i
-    kept = np.ones(len(asked), dtype=bool)
-    kept[j] = False
-    place = (np.cumsum(kept) - 1)[place]
-    left = _Pieces(centres[kept], sizes[kept], names_left[kept], families[kept])
-    return left, asked[kept], _edges(place[edges])
+class _Near:
+    """Pieces and what it costs to join each with its neighbours."""
+
+    def __init__(self, pieces: _Pieces, asked: Mask) -> None:
+        self.pieces, self.asked = pieces.among(np.arange(len(asked))), asked.copy()
+        self.is_left = np.ones(len(asked), dtype=bool)
+        self._edges = _neighbours(pieces.centres)
+        self._costs = pieces.costs(*self._edges.T)
+
+    @property
+    def n_left(self) -> int:
+        return int(self.is_left.sum())
+
+    def join(self, made: list[Made], n_items: int) -> bool:
+        """One round: every edge that is the cheapest of both its ends, if any is."""
+        mutual = self._mutual()[: self.n_left - MAX_PIECES]
+        i, j = self._edges[mutual].T
+        names = self.pieces.names
+        both = zip(names[i].tolist(), names[j].tolist(), strict=True)
+        costs = self._costs[mutual].tolist()
+        first = n_items + len(made)
+        made += [(*two, cost, np.inf) for two, cost in zip(both, costs, strict=True)]
+        self._unite(i, j, np.arange(first, first + len(i)))
+        self._follow(i, j)
+        return len(i) > 0
+
+    def _mutual(self) -> Rows:
+        """Edges that are the cheapest of both their ends and may be, cheapest first."""
+        a, b = self._edges.T
+        families = self.pieces.families
+        may = ~(self.asked[a] & self.asked[b]) | (families[a] == families[b])
+        costs = np.where(may, self._costs, np.inf)
+        least = _least_at(a, b, costs, len(self.is_left), np.inf)
+        # Few edges are the cheapest of an end, and of these one may be as cheap as
+        # another: the first by rows counts.
+        edges = np.flatnonzero(may & ((costs == least[a]) | (costs == least[b])))
+        order = edges[np.lexsort((b[edges], a[edges], costs[edges]))]
+        ranks = np.arange(len(order))
+        first = _least_at(a[order], b[order], ranks, len(least), len(order))
+        is_mutual = (first[a[order]] == ranks) & (first[b[order]] == ranks)
+        return np.asarray(order[is_mutual])
+
+    def _unite(self, i: Rows, j: Rows, names: Rows) -> None:
+        """Put pieces j into pieces i."""
+        pieces, asked = self.pieces, self.asked
+        total = pieces.sizes[i] + pieces.sizes[j]
+        share = (pieces.sizes[j] / total)[:, None]
+        pieces.centres[i] += share * (pieces.centres[j] - pieces.centres[i])
+        pieces.sizes[i], pieces.names[i] = total, names
+        pieces.families[i] = np.where(asked[j], pieces.families[j], pieces.families[i])
+        asked[i] |= asked[j]
+        self.is_left[j] = False
+
+    def _follow(self, i: Rows, j: Rows) -> None:
+        """Let edges follow what was joined; only theirs cost something else now."""
+        place, is_new = np.arange(len(self.asked)), np.zeros(len(self.asked), bool)
+        place[j] = i
+        is_new[i] = True
+        edges = place[self._edges]
+        stale = is_new[edges].any(axis=1)
+        moved = _edges(edges[stale])
+        self._edges = np.concatenate([edges[~stale], moved])
+        self._costs = np.r_[self._costs[~stale], self.pieces.costs(*moved.T)]
+
+
+def _least_at(
+    a: Rows, b: Rows, values: NDArray[Any], n_pieces: int, most: float
+) -> NDArray[Any]:
+    """The least value of the edges of each piece; `most` where it has none."""
+    least = np.full(n_pieces, most, dtype=values.dtype)
+    np.minimum.at(least, a, values)
+    np.minimum.at(least, b, values)
+    return least
 
 
 def _join_all(pieces: _Pieces, table: "_Table", next_name: int) -> list[Made]:
@@ -250,21 +301,12 @@ def _join_all(pieces: _Pieces, table: "_Table", next_name: int) -> list[Made]:
 class _Table:
     """The cost of joining any two pieces; infinite where an answer forbids it."""
 
-    def __init__(self, pieces: _Pieces, families: Rows, apart: Pairs) -> None:
-        Z, self._sizes = pieces.centres, pieces.sizes.copy()
+    def __init__(self, cost: Array, sizes: Array, families: Rows, apart: Pairs) -> None:
+        self._cost, self._sizes = cost, sizes.copy()
         self._family = families.copy()
         self._rows: dict[int, list[int]] = {}
         for row, family in enumerate(families.tolist()):
             self._rows.setdefault(family, []).append(row)
-        squares = np.einsum("ij,ij->i", Z, Z)
-        cost = squares[:, None] + squares - 2 * Z @ Z.T
-        np.maximum(cost, 0.0, out=cost)
-        # Twice the harmonic mean of the sizes, half of it: Ward's factor.
-        cost *= 2 * self._sizes
-        cost *= self._sizes[:, None]
-        cost /= self._sizes[:, None] + self._sizes
-        np.fill_diagonal(cost, np.inf)
-        self._cost = cost
         self._apart: dict[int, set[int]] = {}
         for a, b in apart.tolist():
             self._apart.setdefault(a, set()).add(b)

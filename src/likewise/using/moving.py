@@ -8,6 +8,7 @@ from scipy.sparse import coo_array
 from sklearn.covariance import ledoit_wolf
 
 from likewise.asking.candidates import row_blocks
+from likewise.threads import over_blocks
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -59,7 +60,8 @@ def _nearest(space: Array, piece: Rows, group_of: Rows) -> tuple[Rows, Array]:
     squares = np.einsum("ij,ij->i", centres, centres)
     without = ((sizes / np.maximum(sizes - 1, 1)) ** 2)[piece]
     nearest, near = np.empty(len(space), dtype=np.intp), np.empty((len(space), 2))
-    for block in row_blocks(len(space), n_pieces):
+
+    def work(block: slice) -> None:
         Z, own = space[block], piece[block]
         squared = np.einsum("ij,ij->i", Z, Z)[:, None] - 2 * Z @ centres.T + squares
         np.maximum(squared, 0.0, out=squared)
@@ -69,6 +71,8 @@ def _nearest(space: Array, piece: Rows, group_of: Rows) -> tuple[Rows, Array]:
         is_own = group_of[own][:, None] == group_of
         for side, among in enumerate((is_own, ~is_own)):
             near[block, side] = np.where(among, squared, np.inf).min(axis=1)
+
+    over_blocks(work, row_blocks(len(space), n_pieces))
     return nearest, near
 
 
