@@ -346,6 +346,7 @@ class ActiveMetric:
             labels=np.array([answer.label for answer in answers], np.int8),
             annotators=[answer.annotator for answer in answers],
             is_random=self._open.is_check(pairs),
+            steady=self._log.steady_people(),
         )
 
     @_one_at_a_time

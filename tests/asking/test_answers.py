@@ -192,6 +192,24 @@ def test_the_first_answers_are_a_log_of_their_own():
     assert (early.n_implied(), log.n_implied()) == (1, 3)
 
 
+def test_who_bears_himself_out_is_steady():
+    """By what follows from his answers, and by what he repeats."""
+    log = AnswerLog(6, True)
+
+    def tell(i, j):
+        log.tell(np.array([[i, j]]), np.ones(1), "ann", [0.5])
+        return log.steady_people()
+
+    first = [tell(*pair) for pair in ((0, 1), (1, 2), (3, 4))]
+    again = [tell(*pair) for pair in ((0, 2), (0, 1), (1, 2), (3, 4), (0, 2))]
+
+    assert first == [frozenset()] * 3
+    assert again == [frozenset()] * 3 + [{"ann"}] * 2
+    log.undo()
+    log.undo()
+    assert log.steady_people() == frozenset()
+
+
 def test_who_contradicts_himself_when_asked_again_errs():
     """Twelve pairs, asked twice, half of them answered otherwise: like a coin."""
     pairs = np.array([[2 * k, 2 * k + 1] for k in range(12)])

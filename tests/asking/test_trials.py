@@ -11,6 +11,7 @@ from likewise.asking.trials import (
     Trial,
     believed_answer,
     flip_rates,
+    steady_people,
 )
 
 
@@ -141,6 +142,41 @@ def test_who_is_rather_careful_never_errs(rng):
     ]
 
     assert flip_rates([], ["a"], heard) == {"a": 0.0}
+
+
+@pytest.mark.parametrize(("n_trials", "is_steady"), [(3, False), (4, True)])
+def test_who_is_borne_out_four_times_tosses_no_coin(n_trials, is_steady):
+    """A trial of three answers agrees with 1 + .93^3 times a coin's probability."""
+    trials = [Trial(place, ("ann", "bo", "ann"), True) for place in range(n_trials)]
+    assert ((1 + (1 - 2 / 30) ** 3) ** n_trials > 10) == is_steady
+
+    found = steady_people([*trials, Trial(9, ("cy", "di"), True)])
+
+    assert found == ({"ann", "bo"} if is_steady else frozenset())
+    assert steady_people([*trials, Trial(9, ("ann", "bo"), False)]) == frozenset()
+
+
+def test_who_repeats_himself_tosses_no_coin():
+    """Four times out of four; who does not each time may."""
+    again = [Heard("ann", 0.5, (True, True)), Heard("ann", 0.5, (True, True))]
+    fickle = [Heard("bo", 0.5, (True, False)), Heard("bo", 0.5, (True, True))]
+
+    assert steady_people([], [*again, *fickle]) == {"ann"}
+
+
+def test_a_coin_is_hardly_ever_borne_out(rng):
+    """At most once in ten, whenever one looks; a careful person nearly always."""
+    coins = [
+        steady_people([Trial(k, ("a", "a"), rng.rand() < 0.5) for k in range(10)])
+        for _ in range(400)
+    ]
+    careful = [
+        steady_people([Trial(k, ("a", "a"), rng.rand() < 0.936) for k in range(10)])
+        for _ in range(400)
+    ]
+
+    assert np.mean([len(each) for each in coins]) < 0.1
+    assert np.mean([len(each) for each in careful]) > 0.85
 
 
 def test_a_doubted_answer_is_believed_as_the_mixture_says():

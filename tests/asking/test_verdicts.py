@@ -38,7 +38,7 @@ def pool(rng):
     return Pool(sure(5.0, 3.0, 1.0), basis, basis.project(X))
 
 
-def record(said=(), is_same=()):
+def record(said=(), is_same=(), steady=()):
     """Predictions of one person's answers, and the answers."""
     n_answers = len(said)
     return Record(
@@ -47,6 +47,7 @@ def record(said=(), is_same=()):
         labels=np.where(np.array(is_same, dtype=bool), 1, -1).astype(np.int8),
         annotators=["ann"] * n_answers,
         is_random=np.zeros(n_answers, dtype=bool),
+        steady=frozenset(steady),
     )
 
 
@@ -148,6 +149,18 @@ def test_answers_that_do_not_come_true_lower_the_figures(pool, rng):
     assert good.random_annotators == []
     assert bad.random_annotators == ["ann"]
     assert "The answers of ann look random" in str(bad)
+
+
+def test_answers_that_bear_each_other_out_are_not_called_random(pool, rng):
+    """Features that do not show what is meant are to blame, and the verdict says so."""
+    said, is_same = np.full(60, 0.5), rng.uniform(size=60) < 0.5
+
+    found = verdict(pool, came_true=record(said, is_same, steady={"ann"}))
+    other = verdict(pool, came_true=record(said, is_same, steady={"bo"}))
+
+    assert (found.random_annotators, found.unseen_annotators) == ([], ["ann"])
+    assert (other.random_annotators, other.unseen_annotators) == (["ann"], [])
+    assert "The answers of ann bear each other out, but the features" in str(found)
 
 
 def test_nearly_always_different_does_not_look_random(pool):

@@ -190,6 +190,8 @@ def _describe(progress: Progress) -> str:
         lines.append(progress.checked)
     for who in progress.looks_random:
         lines.append(f"The answers of {who} look random")
+    for who in progress.unseen:
+        lines.append(f"What {who} means is hardly seen in these items")
     return "\n".join([*lines, progress.words])
 
 

@@ -6,8 +6,9 @@ Reads the project and computes; never asks and never writes, but for the curve.
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +59,17 @@ class Progress:
     figures: list[Figure]  # the most important first; none before the first estimate
     stop: bool
     words: str
-    looks_random: list[str]  # whose answers nothing is learned from
+    looks_random: Sequence[str]  # whose answers nothing is learned from
+    unseen: Sequence[str]  # whose answers bear each other out, but features do not show
     checked: str = ""  # what became of pairs drawn at random, in words
+
+
+class _Judged(NamedTuple):
+    """What the answers are worth: the last fields of Progress."""
+
+    looks_random: Sequence[str] = ()
+    unseen: Sequence[str] = ()
+    checked: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,7 +120,7 @@ class Insight:
     def progress(self) -> Progress:
         """Where the project stands, with what is known without waiting."""
         labels = [answer.label for answer in self.project.current_answers()]
-        verdict, looks_random, checked = self._verdict()
+        verdict, judged = self._verdict()
         words = (
             "The first estimate is on its way." if verdict is None else _say(verdict)
         )
@@ -123,10 +133,9 @@ class Insight:
             len(self.contradictions()),
             self.project.purpose,
             [] if verdict is None else _figures(verdict),
-            verdict is not None and verdict.stop and not looks_random,
+            verdict is not None and verdict.stop and not judged.looks_random,
             words,
-            looks_random,
-            checked,
+            *judged,
         )
 
     def curve(self) -> list[Estimate]:
@@ -151,21 +160,24 @@ class Insight:
             int(learner.answers_saved()),
         )
         record = learner.record()
-        looks_random = [str(who) for who in record.random_annotators()]
-        checked = str(record.checked) if record.checked.n_pairs else ""
+        judged = _Judged(
+            [str(who) for who in record.random_annotators()],
+            [str(who) for who in record.unseen_annotators()],
+            str(record.checked) if record.checked.n_pairs else "",
+        )
         with self._lock:
-            self._kept["verdict"] = (state, (verdict, looks_random, checked))
+            self._kept["verdict"] = (state, (verdict, judged))
         if self.project.state == state and not self.project.is_read_only:
             self.project.add_estimate(estimate)
         return estimate
 
-    def _verdict(self) -> tuple[Any, list[str], str]:
-        """The latest verdict, or None; whose answers look random; what checks say."""
+    def _verdict(self) -> tuple[Any, _Judged]:
+        """The latest verdict, or None, and what the answers are worth."""
         if self._thread is None:
             self.estimate()
         with self._lock:
             kept = self._kept.get("verdict")
-        return (None, [], "") if kept is None else kept[1]
+        return (None, _Judged()) if kept is None else kept[1]
 
     def _follow(self) -> None:
         """Draw the curve in the background, always for the latest answers."""

@@ -302,6 +302,15 @@ class AnswerLog:
         """
         return self._rates(self._p_by_others(by_others or {}, np.nan))
 
+    def steady_people(self) -> frozenset[str | None]:
+        """Whose answers bear each other out, as those of a coin would hardly do."""
+        standing, names = self._columns.standing(), self._columns.people
+        rows = np.flatnonzero(standing.ends - standing.begins > 1)
+        people = [names[each] for each in standing.people[rows].tolist()]
+        again = zip(people, standing.again(rows), strict=True)
+        heard = [Heard(who, np.nan, repeats) for who, repeats in again]
+        return trials.steady_people(self._trials, heard)
+
     def _p_by_others(self, by_others: Mapping[Pair, float], default: float) -> Array:
         """P(same) of each pair of which anything stands, by all other answers."""
         pairs = self._columns.standing().pairs

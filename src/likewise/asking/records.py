@@ -12,7 +12,7 @@ from likewise.model.calibration import Calibration, Level, learn_calibration
 Array = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 
-# Answers of a person from which on they may be said to look random.
+# Answers of a person from which on they may be said not to be predicted.
 ENOUGH_ANSWERS = 40
 # Answers of their rarer word from which on: who nearly always says "different", as of
 # a table with few duplicates, is told by that share as well as anybody can be.
@@ -50,13 +50,19 @@ class Record:
     annotators: list[str | None]
     # (n_answers,): whether it was asked at random, and not for what was believed.
     is_random: NDArray[np.bool_]
+    # Whose answers bear each other out, as those of a coin would hardly do.
+    steady: frozenset[str | None] = frozenset()
 
     def __len__(self) -> int:
         return len(self.said)
 
     def random_annotators(self) -> list[str | None]:
-        """Whose answers look random: see the function of this name."""
-        return random_annotators(self)
+        """Whose answers look random: not predicted, and not borne out by others."""
+        return [who for who in unpredicted(self) if who not in self.steady]
+
+    def unseen_annotators(self) -> list[str | None]:
+        """Whose answers mean what features do not show: borne out, not predicted."""
+        return [who for who in unpredicted(self) if who in self.steady]
 
     @property
     def is_same(self) -> Array:
@@ -83,7 +89,7 @@ class Record:
         return learn_calibration(said, is_same, RANDOM_SLOPE_DEVIATION, level)
 
 
-def random_annotators(record: Record) -> list[str | None]:
+def unpredicted(record: Record) -> list[str | None]:
     """Whose answers are predicted no better than by how often they say "same".
 
     Either they are random, or the items' features do not show what they mean.

@@ -21,6 +21,7 @@ SLIPS, CARELESS, COIN = 1 / 30, 0.1, 0.03
 RATES = np.linspace(0.0, 0.5, 101)  # where the posterior of a rate is looked at
 N_ROUNDS = 10  # each person's rate by the others'; they hardly move after that
 NEVER = 1e-3  # nothing that was said is taken for less likely: no belief is certain
+STRONG = 10.0  # times as likely: strong evidence by Jeffreys
 MAX_SUSPECTS = 8  # people of whom each is tried as the one who tosses a coin
 
 
@@ -65,6 +66,26 @@ def flip_rates(
     stories = [_settled(start, trials, surprise) for start in starts]
     likeliest = max(stories, key=lambda each: _log_posterior(each, trials, surprise))
     return rates | likeliest
+
+
+def steady_people(
+    trials: Sequence[Trial], again: Sequence[Heard] = ()
+) -> frozenset[str | None]:
+    """Whose answers bear each other out, as those of a coin would hardly do.
+
+    Where a coin takes part, every trial agrees as often as not, and a second answer is
+    as often the first as the other.
+    """
+    found: Counter[str | None] = Counter()
+    for trial in trials:
+        kept = (1 - 2 * SLIPS) ** len(trial.people)
+        for who in set(trial.people):
+            found[who] += np.log(1 + kept if trial.agrees else 1 - kept)
+    for heard in again:
+        kept = (1 - 2 * SLIPS) ** 2
+        for agrees in heard.again:
+            found[heard.annotator] += np.log(1 + kept if agrees else 1 - kept)
+    return frozenset(who for who, gain in found.items() if gain > np.log(STRONG))
 
 
 def believed_answer(told: Array, p_same: Array) -> Array:

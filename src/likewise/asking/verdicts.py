@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.asking.candidates import Pool
-from likewise.asking.records import Record, random_annotators
+from likewise.asking.records import Record
 from likewise.model import equations
 from likewise.model.belief import Belief
 from likewise.model.calibration import Calibration
@@ -73,6 +73,7 @@ class Verdict:
     recall: Estimate  # of pairs that are the same, those called "same"
     plain_neighbours: float  # as `neighbours`, but nearest by plain distance
     random_annotators: list[str | None]  # whose answers look random
+    unseen_annotators: list[str | None]  # whose meaning the features do not show
 
     @property
     def figure(self) -> Estimate:
@@ -87,6 +88,7 @@ class Verdict:
             f"Of pairs called 'same', {self.precision} are;",
             f"of all pairs that are the same, {self.recall} are found.",
             *(_looks_random(who) for who in self.random_annotators),
+            *(_is_unseen(who) for who in self.unseen_annotators),
         ]
         return " ".join(sentences)
 
@@ -100,6 +102,14 @@ def _looks_random(who: str | None) -> str:
     return (
         f"{whose} look random: they are told no better than by how often they say "
         "'same'. Or the features do not show what is meant."
+    )
+
+
+def _is_unseen(who: str | None) -> str:
+    whose = "The answers" if who is None else f"The answers of {who}"
+    return (
+        f"{whose} bear each other out, but the features hardly show what is meant: "
+        "they are told no better than by how often they say 'same'."
     )
 
 
@@ -184,7 +194,8 @@ def judge(
         precision,
         recall,
         plain.value,
-        random_annotators(record),
+        record.random_annotators(),
+        record.unseen_annotators(),
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.asking.closure import Closure, Forest
-from likewise.asking.trials import RATES, prior
+from likewise.asking.trials import RATES, STRONG, prior
 from likewise.using.groups import REACH, Groups
 
 Array = NDArray[np.float64]
@@ -18,10 +18,6 @@ Mask = NDArray[np.bool_]
 # An answer is not asked for again that is wrong with a probability below this: while no
 # error was found, for one repeat in ten to find one; and after that.
 UNTRIED, SURE_ENOUGH = 0.1, 0.01
-# The learner's rate of errors is given up once the answers asked again are so many
-# times likelier without it, strong evidence by Jeffreys: a coin's after four or
-# five that were repeated alike, one in ten after two dozen or more.
-REFUTED = 10.0
 
 
 @dataclass(frozen=True)
@@ -78,10 +74,12 @@ class Given:
     def _flip_rate(self, weights: Array) -> float:
         """The learner's rate, unless answers asked again speak against it.
 
-        Truthful answers that features do not show surprise a belief as a coin's do.
+        Truthful answers that features do not show surprise a belief as a coin's do. A
+        coin's rate is given up after four or five answers that were repeated alike, one
+        in ten after two dozen or more.
         """
         place = int(np.abs(RATES - self.flip_rate).argmin())
-        is_refuted = REFUTED * weights[place] < prior()[place]
+        is_refuted = STRONG * weights[place] < prior()[place]
         return 0.0 if is_refuted else self.flip_rate
 
     def _tried(self) -> Array:

@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
-from likewise.app.insight import Progress
+from likewise.app.insight import Figure, Progress
 from likewise.app.project import Project
 from likewise.app.records import Medium
 from likewise.app.store import Store
@@ -91,13 +91,29 @@ def test_a_pair_that_follows_from_answers_says_why_it_is_asked(path, serve):
 
 def test_ones_own_random_answers_are_called_ones_own():
     """Whoever reads it is not spoken of by name."""
-    progress = Progress(50, 25, 25, 0, 0, 0, "groups", [], False, "", ["me", "Bo"])
+    progress = Progress(50, 25, 25, 0, 0, 0, "groups", [], False, "", ["me", "Bo"], [])
 
     page = templates.get_template("_progress.html")
     said = page.render(progress=progress, annotator="me")
 
     assert "Your answers look random" in said
     assert "The answers of Bo look random" in said
+
+
+def test_what_items_do_not_show_is_no_fault_of_whoever_answers():
+    """Answers that fit each other are not called random, and the figures stay."""
+    figures = [Figure("of items", 0.5, 0.4, 0.6)]
+    progress = Progress(
+        50, 25, 25, 0, 0, 0, "groups", figures, False, "Go on", [], ["me", "Bo"]
+    )
+
+    page = templates.get_template("_progress.html")
+    said = page.render(progress=progress, annotator="me")
+
+    assert "Your answers fit each other, but what counts in them" in said
+    assert "The answers of Bo fit each other" in said
+    assert "50%" in said
+    assert "random" not in said
 
 
 def test_the_same_answer_twice_is_a_conflict(path, serve):
