@@ -101,6 +101,7 @@ def run(task):
         if told == MARKS[-1]:
             result["error"] = calibration_error(p_same, is_same)
             result["random"] = len(verdict.random_annotators)
+            result["unseen"] = len(verdict.unseen_annotators)
             if answers == "coin":
                 break
     return name, answers, result
@@ -127,7 +128,7 @@ def main():
     )
     with ProcessPoolExecutor(2) as workers:
         for name, answers, result in workers.map(run, tasks):
-            named[answers].append(result["random"])
+            named[answers].append((result["random"], result["unseen"]))
             if answers == "coin":
                 coin.append(result["shown"][-1])
                 continue
@@ -152,10 +153,10 @@ def main():
     print(f"P(same) is off by {np.mean(errors):.3f}, at most {np.max(errors):.3f}")
     print("shown after 100 true answers:   ", np.mean(true, axis=0).round(3))
     print("shown after 100 coin flips:     ", np.mean(coin, axis=0).round(3))
-    print(
-        f"said to look random: {np.mean(named['coin']):.2f} of coin flippers, "
-        f"{np.mean(named['true']):.2f} of those who told the truth"
-    )
+    for who, words in (("coin", "coin flippers"), ("true", "those who told the truth")):
+        random, unseen = np.mean(named[who], axis=0)
+        print(f"said to look random: {random:.2f} of {words};", end=" ")
+        print(f"to mean what features hardly show: {unseen:.2f}")
     print(f"stopped before {MOST} answers: {len(gains)} of {len(errors)};", end=" ")
     print(f"going on gained at most {max(gains, default=0.0):.3f} AUC")
 
