@@ -1,8 +1,9 @@
 """What does a saved metric weigh, and what of it weighs what?
 
 A learner of defaults on digits, 64 numbers each; on the same digits with noise, whose
-numbers have all their digits; on 10,000 items of 10 numbers; on 500 of 128; and
-`fit(X, y)` on digits. Bytes of the arrays as they are, and in the file.
+numbers have all their digits; on 10,000 items of 10 numbers; on 500 of 128; on 1,000 of
+100 that are noise; and `fit(X, y)` on digits. Bytes of the arrays as they are, and in
+the file.
 
 Usage: python benchmarks/modelfile.py
 """
@@ -20,8 +21,7 @@ from likewise import ActiveMetric, BayesianMetric
 
 N_ANSWERS = 100
 # What is stored besides, for other arrays to be guessed from.
-HELPERS = (".reflectors", "components.whole", ".lengths", "flat_gaps", "flat_steps")
-HELPERS += ("own_gaps", "own_unit")
+HELPERS = (".reflectors", ".lengths", "flat_gaps", "flat_steps", "own_gaps", "own_unit")
 PARTS = {
     "components": "L",
     "basis": "the basis",
@@ -47,6 +47,8 @@ def main():
     X, y = load_digits(return_X_y=True)
     noisy = X + np.random.RandomState(0).standard_normal(X.shape)
     blobs, blob = make_blobs(10_000, 10, centers=30, cluster_std=3.0, random_state=0)
+    noise = np.random.RandomState(1).standard_normal((1000, 100))
+    kind = np.random.RandomState(2).randint(0, 5, 1000)
     many, group = make_blobs(500, 128, centers=20, cluster_std=8.0, random_state=0)
     for words, metric in (
         ("300 digits, 100 answers", learned(X[:300], y)),
@@ -55,6 +57,8 @@ def main():
         ("10,000 items of 10 numbers, 100 answers", learned(blobs, blob)),
         ("500 items of 128 numbers, 100 answers", learned(many, group)),
         ("500 items of 128 numbers, 200 answers", learned(many, group, 200)),
+        ("1,000 items of 100 numbers, 100 answers", learned(noise, kind)),
+        ("1,000 items of 100 numbers, 200 answers", learned(noise, kind, 200)),
         ("200 labelled digits", BayesianMetric(random_state=0).fit(X[:200], y[:200])),
         ("1,797 labelled digits", BayesianMetric(random_state=0).fit(X, y)),
     ):
@@ -64,11 +68,15 @@ def main():
             data, arrays = path.read_bytes(), load_file(path)
         size = int.from_bytes(data[:8], "little")
         table = json.loads(data[8 : 8 + size])
-        header = json.loads(json.loads(table["__metadata__"]["likewise"])["header"])
+        header = json.loads(table["__metadata__"]["likewise"])["header"]
         before, after = Counter(), Counter({"the header": size})
         for name, array in arrays.items():
-            after[part(name)] += array.nbytes
-            shape = header["packed"].get(name, ["f", *array.shape])[1:]
+            if name != "packed":
+                after[part(name)] += array.nbytes
+                before[part(name)] += 0 if name == "components" else array.nbytes
+        packed = sorted(header["packed"].items())
+        for (name, (_, *shape)), n_bytes in zip(packed, header["sizes"], strict=True):
+            after[part(name)] += n_bytes
             if not name.endswith(HELPERS):
                 before[part(name)] += 8 * int(np.prod(shape))
         print(

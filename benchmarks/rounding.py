@@ -1,21 +1,24 @@
 """How far does it move P(same) that rotations and gaps have few bits?
 
-300 digits; the same with noise; and 8 clusters of 400 items whose 30 features have
-units that differ by up to 10^6, as they are or turned. 120 pairs are told, 3,000 others
-predicted. Printed is the largest difference from P(same) with 36 bits of rotations and
-40 of gaps, over priors of one metric and of several.
+300 digits; the same with noise; 500 items of 128 numbers; and 8 clusters of 400 items
+whose 30 features have units that differ by up to 10^6, as they are or turned. 120 pairs
+are told, 3,000 others predicted. Printed are the largest differences from P(same) and
+of distances, as a share of each, from those with 36 bits of rotations and 40 of gaps in
+the basis of eigenvectors, over priors of one metric and of several.
 
 Usage: python benchmarks/rounding.py
 """
 
 import numpy as np
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_blobs
 
 from likewise import BayesianMetric, digits
+from likewise.model import basis
 from likewise.pairs import draw_pairs
 
 FINE = (36, 40)
 BITS = [(22, 40), (36, 20), (20, 18), (22, 20), (24, 22)]
+COARSE = basis.COARSE
 
 
 def sets():
@@ -28,6 +31,7 @@ def sets():
     return {
         "digits": (X[:300], y[:300]),
         "noisy digits": (noisy[:300], y[:300]),
+        "128 numbers": make_blobs(500, 128, centers=20, cluster_std=8, random_state=0),
         "units of 1 to 10^6": (blobs * np.logspace(0, -6, 30), group),
         "units of 1 to 10^4, turned": (blobs * np.logspace(0, -4, 30) @ turn, group),
     }
@@ -35,11 +39,19 @@ def sets():
 
 def predicted(X, y, prior, bits):
     digits.TURN_BITS, digits.GRID_BITS = bits
+    basis.COARSE = () if bits == FINE else COARSE
     pairs = draw_pairs(len(X), 120, np.random.RandomState(1))
     labels = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
     metric = BayesianMetric(random_state=0, prior=prior, prior_precision=0.07)
     others = draw_pairs(len(X), 3_000, np.random.RandomState(2))
-    return metric.fit_pairs(X, pairs, labels).pair_probability(X, others)
+    metric.fit_pairs(X, pairs, labels)
+    return metric.pair_probability(X, others), metric.pair_distance(X, others)
+
+
+def moved(found, fine):
+    (p_same, distance), (p_fine, distance_fine) = found, fine
+    share = np.abs(distance / distance_fine - 1).max()
+    return f"{np.abs(p_same - p_fine).max():.1e} ({share:.1e})"
 
 
 def main():
@@ -47,8 +59,10 @@ def main():
     for name, (X, y) in sets().items():
         for prior in ("unit", "unlabelled", "evidence"):
             fine = predicted(X, y, prior, FINE)
-            moved = [np.abs(predicted(X, y, prior, b) - fine).max() for b in BITS]
-            print(f"{name}, {prior}:", *(f"{each:.1e}" for each in moved))
+            print(
+                f"{name}, {prior}:",
+                *(moved(predicted(X, y, prior, b), fine) for b in BITS),
+            )
 
 
 if __name__ == "__main__":

@@ -136,7 +136,8 @@ def test_soft_labels_of_zero_and_one_are_hard_labels(fitted):
 
     soft = BayesianMetric().fit_pairs(X, pairs, labels > 0, soft=True)
 
-    assert_allclose(soft.components_, metric.components_)
+    # A number of L that is next to nothing has steps of 2^-34 of the largest.
+    assert_allclose(soft.components_, metric.components_, atol=1e-9)
 
 
 def test_a_weight_of_two_is_a_pair_twice(fitted):

@@ -67,7 +67,7 @@ MAY_IMPORT = {
     }
     | {"model.basis", "digits", "threads"},
     "model.posterior": FORMULAS | {"model.priors"},
-    "model.belief": FORMULAS | {"model.posterior", "model.calibration"},
+    "model.belief": FORMULAS | {"digits", "model.posterior", "model.calibration"},
     "model.parts": set(),
     "model.solvers": FORMULAS
     | {"model.priors", "model.posterior", "model.parts", "digits", "errors"},
@@ -105,8 +105,12 @@ MAY_IMPORT = {
     | {"asking.candidates", "asking.records", "model.calibration"},
     "features": {"errors"},
     # A file holds a belief, whoever fitted it: the estimators stand on it.
-    "using.packing": {"digits"},
-    "using.modelfile": {"errors", "using.packing"}
+    "using.algebra": set(),
+    "using.turns": {"digits"},
+    "using.tree": {"digits"},
+    "using.guesses": {"digits", "using.algebra", "using.tree", "using.turns"},
+    "using.packing": {"using.algebra", "using.guesses"},
+    "using.modelfile": {"digits", "errors", "using.guesses", "using.packing"}
     | {
         "model.basis",
         "model.belief",

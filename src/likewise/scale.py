@@ -77,17 +77,22 @@ def _seen(metric: BayesianMetric, X: Any, rows: Any, n_seen: int) -> Array:
 
 def _features(basis: Basis, X: Any, rows: Any, pairs: Pairs) -> Features:
     """Features of the pairs: in partitions, unless they are few."""
+    if len(pairs) <= PARTITION:
+        few = _lazy(partial(_labelled_of, basis), X, rows, pairs)
+        return np.asarray(few.compute())
     parts = [
         _lazy(partial(_features_of, basis), X, rows, pairs[start : start + PARTITION])
         for start in range(0, len(pairs), PARTITION)
     ]
-    if len(parts) == 1:
-        return basis.kept(np.asarray(parts[0].compute()))
     if basis.kind != "full":  # a sweep works on them as they are
         parts = list(dask_part("base").persist(*parts))
     sizes = [min(PARTITION, len(pairs) - at) for at in range(0, len(pairs), PARTITION)]
     width = basis.directions.shape[1] + (basis.kind != "full")
     return Spread(parts, sizes, width)
+
+
+def _labelled_of(basis: Basis, X: Array, places: Pairs) -> Array:
+    return basis.labelled(basis.project(np.asarray(X, dtype=float)), places)
 
 
 def _features_of(basis: Basis, X: Array, places: Pairs) -> Array:

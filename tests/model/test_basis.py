@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from likewise.digits import GRID_PAIRS, on_grid
+from likewise.digits import GRID_PAIRS, gaps_on_grid
 from likewise.errors import InputError
-from likewise.model.basis import check_basis, feature_deviations, fit_basis
+from likewise.model.basis import (
+    MOST_LOST,
+    check_basis,
+    feature_deviations,
+    fit_basis,
+)
 
 
 def fit(X, kind="eigen", n_basis=None, weights=None):
@@ -41,38 +46,69 @@ def test_eigen_directions_are_the_covariances_eigenvectors(rng):
     assert (np.diff(values) < 0).all()
 
 
+def squares(basis, X):
+    return (basis.project(X) ** 2).sum(axis=0)
+
+
 @pytest.mark.parametrize("shape", [(30, 6), (8, 20)])
 def test_a_turned_basis_has_the_same_distances(rng, shape):
     """Of items in it: a rotation takes the old coordinates to the new ones."""
     X = rng.normal(size=shape) * np.logspace(0, -3, shape[1])
     basis = fit(X, "full")
 
-    found, rotation = basis.turned()
+    found, rotation = basis.turned(squares(basis, X))
 
     k = rotation.shape[1]
-    assert_allclose(rotation, np.eye(k), atol=1e-6)
     assert_allclose(rotation.T @ rotation, np.eye(k), atol=1e-9)
     Z = basis.project(X)
     assert_allclose(found.project(X), Z @ rotation, rtol=1e-7, atol=1e-9)
+
+
+def test_features_that_all_vary_are_their_own_basis(rng):
+    """But for those that are constant: a file need not hold the axes."""
+    X = rng.normal(size=(50, 5)) * [1.0, 1e-4, 1e3, 0.0, 1.0]
+    basis = fit(X, "full")
+
+    found = basis.turned(squares(basis, X))[0]
+
+    unit = np.abs(found.directions).max()
+    assert_array_equal(np.abs(found.directions), unit * np.eye(5)[:, [0, 1, 2, 4]])
+
+
+def test_features_that_hide_a_direction_are_turned(rng):
+    """On the axes' grid little would be left of what 20 features have apart."""
+    X = rng.normal(size=(50, 1)) + 1e-4 * rng.normal(size=(50, 20))
+    basis = fit(X, "full")
+
+    found, rotation = basis.turned(squares(basis, X))
+
+    assert np.count_nonzero(found.directions) == 400
+    shares, variances = rotation**2, squares(basis, X)
+    lost = np.sqrt((shares @ (variances @ shares)) / variances).max()
+    assert 1 < lost <= MOST_LOST
+    assert np.abs(rotation - np.eye(20)).max() > 2.0**-18
 
 
 def test_a_basis_of_no_direction_is_not_turned():
     """Two equal items of three features."""
     basis = fit(np.ones((2, 3)), "full")
 
-    found, rotation = basis.turned()
+    found, rotation = basis.turned(np.zeros(1))
 
     assert_array_equal(found.directions, basis.directions)
     assert_array_equal(rotation, np.eye(1))
 
 
-def test_kept_features_are_those_of_few_pairs_by_a_whole_matrix(rng):
-    """On a grid; of many pairs, or weights, they are as they were."""
-    X, few, many = (rng.normal(size=(n, 3)) for n in (9, GRID_PAIRS, GRID_PAIRS + 1))
+def test_labelled_features_are_on_a_grid_for_few_pairs_by_a_whole_matrix(rng):
+    """Of many pairs, or weights, they are as they were."""
+    X = rng.normal(size=(90, 3))
+    few, many = (rng.randint(0, 90, (n, 2)) for n in (GRID_PAIRS, GRID_PAIRS + 1))
+    gaps = X[many[:, 0]] - X[many[:, 1]]
 
-    assert_array_equal(fit(X, "full").kept(few), on_grid(few))
-    assert_array_equal(fit(X, "full").kept(many), many)
-    assert_array_equal(fit(X, "eigen").kept(few), few)
+    full, eigen = fit(X, "full"), fit(X, "eigen")
+    assert_array_equal(full.labelled(X, few), gaps_on_grid(X, few))
+    assert_array_equal(full.labelled(X, many), gaps)
+    assert_array_equal(eigen.labelled(X, many), eigen.features(gaps))
 
 
 def test_wide_data_gives_the_same_coordinates_as_tall(rng):

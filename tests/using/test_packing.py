@@ -1,14 +1,15 @@
-"""Arrays in few bytes: every bit comes back, and guesses are near."""
+"""Arrays in few bytes: every bit comes back."""
+
+import zlib
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 import likewise
 from likewise import BayesianMetric
-from likewise.model import equations
 from likewise.pairs import all_pairs
 from likewise.using import packing
 
@@ -45,60 +46,43 @@ def test_a_near_guess_takes_few_bytes(rng):
     assert len(packing.packed(values, None)) > 7000
 
 
-def test_a_product_is_that_of_numpy_to_rounding(rng):
-    """And its sums have one order: the first terms by themselves come first."""
-    a, b = rng.standard_normal((7, 5)), rng.standard_normal((5, 4))
-    slowly = [[0.0] * 4 for _ in range(7)]
-    for i in range(7):
-        for j in range(4):
-            for k in range(5):
-                slowly[i][j] += float(a[i, k]) * float(b[k, j])
+def test_noise_at_the_end_of_numbers_is_kept_as_it_is(rng):
+    """Whole numbers of 20 bits in blocks, and of none: hardly more than they tell."""
+    values = rng.randint(-(2**19), 2**19, 997)
+    values[:320] = 0
 
-    assert_allclose(packing.product(a, b), a @ b, rtol=1e-12, atol=1e-14)
-    assert_array_equal(packing.product(a, b), slowly)
-    with pytest.raises(ValueError, match=r"do not fit: \(7, 5\) and \(4, 5\)"):
-        packing.product(a, b.T)
+    data = packing.packed(values, None)
 
-
-def test_an_inverse_root_is_that_of_the_fit(rng):
-    """To rounding; of what is not positive definite there is none."""
-    A = rng.standard_normal((60, 60))
-    matrix = A @ A.T + np.eye(60)
-
-    expected = equations.inverse_root(matrix)[0]
-    assert_allclose(packing.inverse_root(matrix), expected, atol=1e-12)
-    assert_array_equal(packing.inverse_root(-matrix), np.zeros((60, 60)))
+    assert len(data) < 1.02 * 677 * 20 / 8 + 110
+    assert_array_equal(packing.unpacked(data, (997,), "i", None), values)
+    with pytest.raises(ValueError, match="bytes are said to hold"):
+        packing.unpacked(data[:-1], (997,), "i", None)
+    with pytest.raises(ValueError, match="bytes are said to hold"):
+        packing.unpacked(np.append(data, np.uint8(0)), (997,), "i", None)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (6, 6), (9, 4)])
-def test_half_of_an_orthogonal_matrix_tells_the_rest(rng, shape):
-    """With columns of either sign, and those that need no turning."""
-    turned = np.linalg.qr(rng.standard_normal(shape))[0]
+def test_a_shift_that_no_number_has_is_refused():
+    """Of 200 bits, as a forged file may say."""
+    plain = bytes([200]) + bytes(8)
+    data = packing.SPLIT + zlib.compress(plain) + bytes(25)
 
-    for matrix in (turned, -turned, np.eye(*shape)):
-        vectors = packing.reflectors(matrix)
-        n_rows, n_columns = shape
-        assert len(vectors) == n_rows * n_columns - n_columns * (n_columns - 1) // 2
-        assert_allclose(packing.orthogonal(vectors, shape), matrix, atol=1e-14)
+    with pytest.raises(ValueError, match="25 bytes are said to hold 200 bits"):
+        packing.unpacked(np.frombuffer(data, np.uint8), (1,), "i", None)
 
 
-def test_gaps_round_a_circle_are_nothing(rng):
-    """The third side of a triangle follows, either way round; so does a pair again."""
-    places = rng.randint(-(10**6), 10**6, (6, 3))
-    pairs = np.array([(0, 1), (2, 3), (1, 2), (0, 3), (3, 1), (5, 5), (4, 5), (1, 0)])
-    gaps = places[pairs[:, 0]] - places[pairs[:, 1]]
-    gaps[7] += 1  # rounded by itself
+def test_parts_of_other_sizes_are_refused():
+    """All of them together, by their names in order."""
+    every = np.arange(5, dtype=np.uint8)
 
-    left = packing.along_tree(gaps, pairs)
+    parts = packing.apart(every, ["b", "a"], [2, 3])
 
-    assert_array_equal(left[[0, 1, 2, 6]], gaps[[0, 1, 2, 6]])
-    assert_array_equal(left[[3, 4, 5]], 0)
-    assert_array_equal(left[7], 1)
-    assert_array_equal(packing.off_tree(left, pairs), gaps)
-    with pytest.raises(ValueError, match=r"do not fit: \(8, 3\) and \(7, 2\)"):
-        packing.off_tree(left, pairs[:7])
-    with pytest.raises(ValueError, match="it has flat gaps of 1,000 pairs"):
-        packing.off_tree(np.tile(gaps, (125, 1)), np.tile(pairs, (125, 1)))
+    assert_array_equal(parts["a"], [0, 1])
+    assert_array_equal(parts["b"], [2, 3, 4])
+    for sizes in ([2, 2], [-1, 6], [5, 0.0]):
+        with pytest.raises(ValueError, match="5 packed bytes are not those of its"):
+            packing.apart(every, ["a", "b"], sizes)
+    with pytest.raises(ValueError, match="shorter"):
+        packing.apart(every, ["a", "b"], [5])
 
 
 def test_bytes_that_cannot_hold_so_much_are_refused(rng):
@@ -115,16 +99,6 @@ def test_bytes_that_cannot_hold_so_much_are_refused(rng):
         packing.unpacked(data, (10**6,), "f", None)
     with pytest.raises(ValueError, match=r"do not fit: \(2, 5\) and \(10,\)"):
         packing.unpacked(data, (10,), "f", np.zeros((2, 5)))
-    with pytest.raises(ValueError, match="cannot be turned into"):
-        packing.orthogonal(np.ones(3), (4, 4))
-    with pytest.raises(ValueError, match="no orthonormal columns"):
-        packing.orthogonal(np.ones(3), (2, 4))
-
-
-def test_a_product_larger_than_a_file_may_claim_is_refused():
-    """A column of a million numbers times a row of as many."""
-    with pytest.raises(ValueError, match="claims a product of shape"):
-        packing.product(np.zeros((1_000_000, 1)), np.zeros((1, 1_000_000)))
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e20, 1e150])

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.digits import GRID_PAIRS, LENGTH_BITS, on_grid, rounded, turned
+from likewise.digits import (
+    GRID_PAIRS,
+    LENGTH_BITS,
+    NO_TURN,
+    gaps_on_grid,
+    rounded,
+    turned,
+)
 from likewise.errors import InputError
 from likewise.model import equations
 
@@ -19,6 +26,10 @@ Array = NDArray[np.float64]
 BASES = ("eigen", "axes", "full")
 # Rows of X that are worked on at once.
 BLOCK_ROWS = 10_000
+# Steps of a basis that may be turned at will, the coarsest first: the features' axes.
+COARSE = (NO_TURN, -4, -8, -12, -16)
+# Gaps on a grid may be so much farther off along an eigenvector than on its own grid.
+MOST_LOST = 8.0
 
 
 @dataclass(frozen=True)
@@ -43,8 +54,11 @@ class Basis:
         """
         return gaps if self.kind == "full" else equations.pair_features(gaps)
 
-    def turned(self) -> tuple["Basis", Array]:
-        """Turned a little, to where few bits tell it, and the rotation to there."""
+    def turned(self, squares: Array) -> tuple["Basis", Array]:
+        """Turned to where few bits tell it, and the rotation to there.
+
+        `squares` are the sums of the items' squared coordinates.
+        """
         # Squares of very large or small numbers leave the range of floats.
         size = float(np.abs(self.directions).max(initial=0.0)) or 1.0
         lengths = np.linalg.norm(self.directions / size, axis=0) * size
@@ -52,14 +66,42 @@ class Basis:
         if not lengths.all():  # items that do not vary have no direction
             return self, np.eye(len(lengths))
         units = self.directions / lengths
-        turned_units = turned(units)
+        turned_units = _turned(units, squares)
         directions = rounded(turned_units * lengths)
         return Basis(self.kind, self.centre, directions), units.T @ turned_units
 
-    def kept(self, features: Array) -> Array:
+    def labelled(self, coordinates: Array, pairs: NDArray[np.intp]) -> Array:
         """Features of labelled pairs: gaps that a posterior may keep, on a grid."""
-        is_kept = self.kind == "full" and len(features) <= GRID_PAIRS
-        return on_grid(features) if is_kept else features
+        if self.kind == "full" and len(pairs) <= GRID_PAIRS:
+            return gaps_on_grid(coordinates, pairs)
+        return self.features(coordinates[pairs[:, 0]] - coordinates[pairs[:, 1]])
+
+
+def _turned(units: Array, squares: Array) -> Array:
+    """Orthonormal columns with the same span, by as few bits as gaps can bear.
+
+    All varying features span what their axes span: then any rotation is as good but
+    for the grid that gaps of labelled pairs are rounded to.
+    """
+    varying = units.any(axis=1)
+    steps = COARSE if varying.sum() == units.shape[1] else ()
+    made = np.zeros_like(units)
+    for step in steps:
+        made[varying] = turned(units[varying], step)
+        if _loss((units.T @ made) ** 2, squares) <= MOST_LOST:
+            return made
+    made[varying] = turned(units[varying])
+    return made
+
+
+def _loss(shares: Array, squares: Array) -> float:
+    """How much farther off a grid leaves gaps along an eigenvector, at worst.
+
+    `shares` are the squared entries of a rotation: of eigenvectors in its columns.
+    """
+    off = shares @ (squares @ shares)
+    told = squares > 0
+    return float(np.sqrt((off[told] / squares[told]).max(initial=0.0)))
 
 
 def fit_basis(

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.digits import settled
 from likewise.model import equations, matrix
 from likewise.model.calibration import Calibration
 from likewise.model.posterior import MetricPosterior, Moments
@@ -144,6 +145,7 @@ class Belief:
         out.
         """
         values, vectors = np.linalg.eigh(self.mean_matrix())
+        vectors = settled(values, vectors)
         kept = max(1, int(np.sum(values > 1e-12 * np.abs(values).max())))
         values, vectors = values[::-1][:kept], vectors[:, ::-1][:, :kept]
         return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)

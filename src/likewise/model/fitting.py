@@ -162,9 +162,8 @@ def _fits(
 
 def label_pairs(frames: Frames, told: Told) -> LabelledPairs:
     """What was told of the pairs that count, with their features."""
-    Z, told = frames.coordinates, told.that_count()
-    features = frames.basis.features(Z[told.pairs[:, 0]] - Z[told.pairs[:, 1]])
-    return told.labelled(frames.basis.kept(features))
+    told = told.that_count()
+    return told.labelled(frames.basis.labelled(frames.coordinates, told.pairs))
 
 
 def _assemble(fits: dict[str, MemberFit], log_shares: dict[str, float]) -> Fit:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from likewise.digits import rounded, turned
+from likewise.digits import rounded, turn_steps, turned
 from likewise.model import matrix, surroundings, unlabelled
 from likewise.model.basis import Basis, feature_deviations, fit_basis
 from likewise.model.classes import Labelled, class_metric
@@ -321,8 +321,9 @@ def look_at(
         }
     n_seen = len(X) if items.is_whole else surroundings.MAX_SEEN
     if basis.kind == "full":
+        squares = np.einsum("ij,ij->j", coordinates, coordinates)
         del items, coordinates  # X has no other copy
-        basis, rotation = basis.turned()
+        basis, rotation = basis.turned(squares)
         coordinates = basis.project(X)
         priors = {name: _turned(prior, rotation) for name, prior in priors.items()}
     return Frames(basis, coordinates, priors, _settings(choices), n_seen)
@@ -413,7 +414,9 @@ def _turned(prior: Prior, rotation: Array) -> Prior:
     if (prior.centre == prior.centre[0]).all():
         return prior  # the same whichever way it is turned
     lengths = np.sqrt(1.0 / (2.0 - prior.centre))  # see matrix_prior
-    frame = turned(rotation.T @ (prior.frame / lengths)) * lengths
+    # The heaviest first: what is left after them is more and more alike.
+    columns = (rotation.T @ (prior.frame / lengths))[:, ::-1]
+    frame = turned(columns, turn_steps(prior.centre[::-1]))[:, ::-1] * lengths
     return replace(prior, frame=rounded(frame))
 
 

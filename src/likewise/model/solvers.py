@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from likewise.digits import rounded
+from likewise.digits import SITE_BITS, rounded
 from likewise.errors import InferenceError
 from likewise.model import equations, matrix
 from likewise.model.equations import Sites
@@ -232,7 +232,8 @@ class PairSolver:
     def solve(self, sites: Sites, prior: Prior) -> Solution:
         """See Solver."""
         assert isinstance(prior, MatrixPrior)
-        curvature, pull = sites
+        half = rounded(np.sqrt(sites[0]), SITE_BITS)
+        curvature, pull = half**2, sites[1]
         covariance, latent = self._covariance(prior), prior.latent(self._gaps)
         alpha, root, log_determinant = matrix.pair_posterior(
             covariance, latent, curvature, pull
@@ -242,7 +243,6 @@ class PairSolver:
         divergence = matrix.pair_divergence(
             float(alpha @ moved), log_determinant, curvature, variance
         )
-        half = np.sqrt(curvature)
         return Solution(
             latent + moved,
             variance,
@@ -250,7 +250,7 @@ class PairSolver:
             lambda: self._slopes(prior, alpha, root, half),
             lambda: PairPosterior(
                 prior,
-                alpha,
+                rounded(alpha),
                 self._gaps,
                 rounded(root),
                 half,

@@ -1,8 +1,7 @@
 """A metric in one file: safetensors with a JSON header, no pickle, no items.
 
-Anything that reads safetensors finds "components", which is L; the belief is packed
-(see packing.py). A file that is newer, damaged or made to do harm gets a sentence
-before anything is allocated that it asks for.
+The belief is packed (see packing.py and guesses.py). A file that is newer, damaged or
+made to do harm gets a sentence before anything is allocated that it asks for.
 """
 
 import hashlib
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.digits import MOST_COLUMNS
 from likewise.errors import MissingExtraError, StoreError
 from likewise.model.basis import BASES, Basis
 from likewise.model.belief import Belief, Member
@@ -27,14 +27,15 @@ from likewise.model.posterior import (
     WeightPosterior,
 )
 from likewise.model.priors import IMPLIED_SHIFT, MatrixPrior
-from likewise.using import packing
+from likewise.using import guesses, packing
 
 Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
 # 1 had every array plain; 2 had numbers with all their bits, L plain; 3 had gaps of
-# pairs by one member for the others. All are read.
-FORMAT = 4
+# pairs by one member for the others; 4 had rotations of 22 bits, and L always. All are
+# read.
+FORMAT = 5
 MAX_HEADER, MAX_FILE = 2**24, 2**32  # bytes
 # Items have row numbers below this: room for those asked about is made by the largest.
 MAX_ITEMS = 10**8
@@ -67,8 +68,14 @@ PRIOR_NUMBERS = ("offset", "precision", "scale", "item_noise")
 SIZES = {"F64": 8, "I64": 8, "F32": 4, "U8": 1}
 # What everybody may want to read, and what is too small to gain.
 PLAIN = ("evidence", "basis.centre")
+# What reading a file that is none of ours may raise.
+WRONG = LookupError, TypeError, ValueError, RecursionError, MemoryError, ArithmeticError
+# All that is packed, one after the other by their names.
+ALL = "packed"
 # Lower triangular, so that half of it need not be kept.
 TRIANGLE = "inverse_root"
+# L has a plain copy in single precision up to so many numbers (16 kB), for others.
+MOST_PLAIN = 64 * 64
 
 
 class SavedMetric(NamedTuple):
@@ -91,7 +98,7 @@ def write_metric(saved: SavedMetric, path: str | os.PathLike[str]) -> None:
     header, arrays = _taken_apart(saved)
     text = json.dumps(header, sort_keys=True, allow_nan=False)
     # One key: with two, safetensors would not always write them in the same order.
-    both = {"sha256": _checksum(text, arrays), "header": text}
+    both = {"sha256": _checksum(text, arrays), "header": header}
     data = save(arrays, metadata={"likewise": json.dumps(both, sort_keys=True)})
     path = Path(path)
     partial = path.with_name(path.name + ".part")
@@ -111,7 +118,7 @@ def read_metric(path: str | os.PathLike[str]) -> SavedMetric:
         header = _plain(json.loads(text))
         _check_version(header, path)
         return _put_together(header, arrays)
-    except (LookupError, TypeError, ValueError, RecursionError, MemoryError) as error:
+    except WRONG as error:
         raise StoreError(
             f"{path} is no metric that likewise wrote, or it is damaged: "
             f"{_reason(error)}."
@@ -147,16 +154,22 @@ def _taken_apart(saved: SavedMetric) -> tuple[dict[str, Any], Arrays]:
     stored = {name: _stored(array) for name, array in arrays.items()}
     header["whole"] = _checksum("", stored)
     kept = {name: stored.pop(name) for name in PLAIN}
-    stored[packing.WHOLE] = stored.pop(packing.SINGLE)
-    kept[packing.SINGLE] = packing.single(stored[packing.WHOLE])
-    stored |= packing.helpers(stored, frozenset(header["by_column"]))
+    whole = stored[guesses.WHOLE] = stored.pop(guesses.SINGLE)
+    n_basis = saved.basis.directions.shape[1]
+    if whole.size <= MOST_PLAIN or n_basis > MOST_COLUMNS:
+        kept[guesses.SINGLE] = packing.single(whole)
+    stored |= guesses.helpers(stored, frozenset(header["by_column"]))
     header["packed"] = {
         name: [array.dtype.kind, *array.shape] for name, array in stored.items()
     }
-    return header, kept | packing.pack(stored, kept, _shapes(header))
+    few = packing.pack(stored, kept, _shapes(header))
+    # One array: safetensors has more words for each than many of them have bytes.
+    header["sizes"] = [few[name].size for name in sorted(few)]
+    kept[ALL] = np.concatenate([few[name] for name in sorted(few)])
+    return header, kept
 
 
-def _shapes(header: dict[str, Any]) -> packing.Shapes:
+def _shapes(header: dict[str, Any]) -> guesses.Shapes:
     """What the header says of packed arrays, and of the priors they are guessed by."""
     shapes, kinds = {}, {}
     for name, (kind, *shape) in _plain(header["packed"]).items():
@@ -171,8 +184,13 @@ def _shapes(header: dict[str, Any]) -> packing.Shapes:
         for number, about in enumerate(header["members"])
         if "prior" in about
     }
+    weights = {
+        f"member.{number}": _number(about["weight"])
+        for number, about in enumerate(header["members"])
+    }
     by_column = frozenset(str(name) for name in header["by_column"])
-    return packing.Shapes(shapes, kinds, by_column, header["format"], priors)
+    form = header["format"]
+    return guesses.Shapes(shapes, kinds, by_column, form, priors, weights)
 
 
 def _member_apart(member: Member) -> tuple[dict[str, Any], Arrays]:
@@ -186,7 +204,7 @@ def _member_apart(member: Member) -> tuple[dict[str, Any], Arrays]:
     if prior is not None:
         about["prior"] = {name: float(getattr(prior, name)) for name in PRIOR_NUMBERS}
         deviations = (*prior.fixed_deviations.tolist(), IMPLIED_SHIFT)
-        about["prior"] |= dict(zip(packing.DEVIATIONS, deviations, strict=True))
+        about["prior"] |= dict(zip(guesses.DEVIATIONS, deviations, strict=True))
         arrays |= {f"prior.{name}": getattr(prior, name) for name in PRIOR}
         if prior.free_directions is not None:
             arrays[f"prior.{FREE}"] = prior.free_directions
@@ -249,11 +267,12 @@ def _read_arrays(path: Path) -> tuple[str, Arrays]:
         arrays = load(data)
     except SafetensorError as error:
         raise ValueError(str(error)) from error
-    if not isinstance(both["header"], str):
-        raise ValueError("its header is no text")
-    if both["sha256"] != _checksum(both["header"], arrays):
+    text = both["header"]
+    if not isinstance(text, str):  # up to format 4 it was a text in a text
+        text = json.dumps(text, sort_keys=True, allow_nan=False)
+    if both["sha256"] != _checksum(text, arrays):
         raise ValueError("its checksum is wrong")
-    return both["header"], arrays
+    return text, arrays
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -307,10 +326,12 @@ def _put_together(header: dict[str, Any], arrays: Arrays) -> SavedMetric:
     by_column = header["by_column"]
     if not isinstance(header["members"], list) or not header["members"]:
         raise ValueError("it has no members")
+    if header["format"] > 4:
+        arrays |= packing.apart(arrays.pop(ALL), header["packed"], header["sizes"])
     if header["format"] > 1:
         arrays = packing.unpack(arrays, _shapes(header))
         if header["format"] > 2:
-            arrays[packing.SINGLE] = arrays.pop(packing.WHOLE)
+            arrays[guesses.SINGLE] = arrays.pop(guesses.WHOLE)
         if header["whole"] != _checksum("", arrays):
             raise ValueError("what was packed did not come back as it was")
     for name, array in arrays.items():
