@@ -19,6 +19,7 @@ MODEL = FORMULAS | {
     "model.posterior",
     "model.parts",
     "model.solvers",
+    "model.ascent",
     "model.climbing",
     "model.fitting",
     "model.checkpoints",
@@ -71,7 +72,9 @@ MAY_IMPORT = {
     "model.parts": set(),
     "model.solvers": FORMULAS
     | {"model.priors", "model.posterior", "model.parts", "digits", "errors"},
+    "model.ascent": set(),
     "model.climbing": FORMULAS
+    | {"model.ascent"}
     | {"pairs", "model.parts", "model.posterior", "model.priors", "model.solvers"},
     "model.fitting": (MODEL - {"model.drawing"}) | {"errors", "memory", "threads"},
     "model.checkpoints": {"model.climbing", "model.fitting", "model.priors"},

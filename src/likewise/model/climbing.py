@@ -7,7 +7,6 @@ one) and the solver.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from likewise.model import equations, matrix
+from likewise.model.ascent import Look, ascend
 from likewise.model.equations import Sites
 from likewise.model.parts import gram, joined, over
 from likewise.model.posterior import MetricPosterior, WeightPosterior
@@ -45,10 +45,10 @@ Bound = Callable[[Array, Array, Array, Array], tuple[float, Sites]]
 
 
 # Nats of evidence that are left lying when the settings of a prior are searched for.
-WORTHLESS = 0.02
-# Settings that may be tried without gaining more: a line search wants slopes that fit
-# the bound to the last digit, which sweeps that end early do not give.
-PATIENCE = 5
+WORTHLESS = 0.01
+# Sweeps at settings that are but tried may leave this share of what the settings were
+# expected to gain; where the search begins, so many nats.
+SLACK, ROUGHLY = 0.1, 0.5
 # Of what a sweep gained the next one is taken to gain no less, and no more.
 LEAST_AHEAD, MOST_AHEAD = 0.1, 0.5
 # Entries and pairs, the fewer of which decide how long a sweep takes: above so many the
@@ -91,6 +91,8 @@ class Settled(NamedTuple):
     evidence: float  # the lower bound, and the log density of the settings
     solution: Solution
     has_converged: bool
+    sites: Sites  # of the solution
+    wanted: Sites  # that follow it
 
 
 class Climb:
@@ -126,12 +128,15 @@ class Climb:
         self._share = self.expected_share = MOST_AHEAD
         self._n_sweeps = 0
         self._trace: list[float] = []
+        self.highest: Settled | None = None
+        # Of the bound, in the logarithms of the settings: as a search has found it.
+        self.curvature = np.zeros((0, 0))
 
     def begin_at(self, posterior: MetricPosterior) -> None:
         """Begin with the sites that follow a posterior of some of the pairs."""
         told, width = self._labelled, posterior.width
         moments = over(told.features, posterior.latent, told.pairs, width=width)
-        self.sites = self.bound(*self._told, *joined(moments))[1]
+        self.sites = equations.jaakkola_bound(*self._told, *joined(moments))[1]
 
     def follow(self, member: MemberFit) -> None:
         """Begin where a fit of nearly the same pairs has ended."""
@@ -146,74 +151,106 @@ class Climb:
         if len(new):
             latent = member.posterior.latent(told.features[new], told.pairs[new])
             mean[new], variance[new] = latent
-        self.sites = self.bound(*self._told, mean, variance)[1]
+        followed = self.bound(*self._told, mean, variance)[1]
+        # Where a pair is new its moments are not those of a posterior that knows it.
+        first = equations.jaakkola_bound(*self._told, mean, variance)[1]
+        for sites, kept in zip(followed, first, strict=True):
+            sites[new] = kept[new]
+        self.sites = followed
         self.expected_share = member.share
 
-    def search(self, near: Prior | None = None) -> MemberFit:
-        """Let the evidence choose the settings; the search begins near a prior."""
+    def begin(self) -> float:
+        """Evidence of the prior as it is, give or take ROUGHLY."""
+        return self.look(self.prior, slack=ROUGHLY).evidence
+
+    def search(self, leader: "Climb | None" = None) -> MemberFit:
+        """Let the evidence choose the settings.
+
+        The search begins where that of a leader has ended, if there is one.
+        """
         if not self.settings:
             return self.finish(self.settle(self.prior))
-        if not self._trace:
-            self.settle(self.prior)  # so large is the bound: what is nothing beside it
-        reached: list[Settled] = []
-        widths = np.array([min(each.spread, 1.0) for each in self.settings])
-        steepness = 1.0
+        self.look(self.prior, slack=ROUGHLY)
+        self.curvature = self._expected_curvature()
+        if leader is not None:
+            values = self._values(leader._best.prior)
+            self.look(self._prior_at(values), slack=ROUGHLY)
+            self.curvature = leader.curvature
+        start = self._as_look(self._best)
+        ends = [(each.lowest, each.highest) for each in self.settings]
+        box = tuple(np.log(np.transpose(ends)))
+        self.curvature = ascend(self._look_at, start, self.curvature, box, WORTHLESS)
+        best = self._best
+        return self.finish(self.settle(best.prior, before=best))
 
-        def objective(place: Array) -> tuple[float, Array]:
-            nonlocal steepness
-            values = np.exp(place * widths)
-            settled = self.settle(with_settings(self.prior, self.settings, values))
-            slopes = self._slopes(settled) * widths
-            if not reached:
-                # The first step is as long as the slope, and among bounds nothing
-                # else holds it back: settling in a corner takes a hundred sweeps.
-                steepness = max(1.0, float(np.linalg.norm(slopes)))
-            reached.append(settled)
-            if _gained(reached) < WORTHLESS:
-                raise _NothingToGain
-            return -settled.evidence / steepness, -slopes / steepness
+    @property
+    def _best(self) -> Settled:
+        """Where the highest bound was found."""
+        assert self.highest is not None
+        return self.highest
 
-        bounds = [
-            (np.log(each.lowest) / width, np.log(each.highest) / width)
-            for each, width in zip(self.settings, widths, strict=True)
-        ]
-        start = np.log(self._values(near or self.prior)) / widths
-        scale = max(1.0, abs(max(self._trace)))
-        with suppress(_NothingToGain):
-            minimize(
-                objective,
-                start,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=bounds,
-                options={"ftol": WORTHLESS / scale, "gtol": WORTHLESS, "maxiter": 15},
-            )
-        best = max(reached, key=lambda settled: settled.evidence)
-        if not best.has_converged:
-            best = self.settle(best.prior)
-        return self.finish(best)
+    def _prior_at(self, values: Array) -> Prior:
+        return with_settings(self.prior, self.settings, values)
 
-    def better_start(self) -> Prior:
-        """The prior as it is, or with noisy items, whichever has more evidence."""
+    def _expected_curvature(self) -> Array:
+        slopes = self._best.solution.slopes()
+        found = [slopes[e.name].curvature + 1 / e.spread**2 for e in self.settings]
+        return np.diag(np.maximum(found, WORTHLESS))
+
+    def begin_better(self) -> "Climb":
+        """Begin with noisy items, if that has more evidence than the prior as it is."""
         chosen = {each.name for each in self.settings}
-        if not NOISY_START.keys() <= chosen:
-            return self.prior
-        values: dict[str, Any] = NOISY_START
-        noisy = replace(self.prior, **values)
-        before = self.settle(self.prior).evidence
-        return noisy if self.settle(noisy).evidence > before else self.prior
+        if NOISY_START.keys() <= chosen:
+            values: dict[str, Any] = NOISY_START
+            self.look(self.prior, slack=ROUGHLY)
+            self.look(replace(self.prior, **values), slack=ROUGHLY)
+            self.prior = self._best.prior
+        return self
 
-    def settle(self, prior: Prior) -> Settled:
+    def look(self, prior: Prior, slack: float) -> Settled:
+        """Settle roughly at a prior, unless that is where the highest bound is."""
+        if self.highest is not None:
+            if prior is self.highest.prior:
+                return self.highest
+            self.sites = self.highest.wanted
+        settled = self.settle(prior, slack)
+        if self.highest is None or settled.evidence > self.highest.evidence:
+            self.highest = settled
+        return settled
+
+    def _look_at(self, place: Array, expected: float) -> Look:
+        """Evidence and slopes at these logarithms of the settings.
+
+        Sweeps end early where what they gain is little beside what was expected.
+        """
+        prior = self._prior_at(np.exp(place))
+        return self._as_look(self.look(prior, SLACK * expected))
+
+    def _as_look(self, settled: Settled) -> Look:
+        place = np.log(self._values(settled.prior))
+        return Look(place, settled.evidence, self._slopes(settled))
+
+    def settle(
+        self, prior: Prior, slack: float = 0.0, before: Settled | None = None
+    ) -> Settled:
         """Sweep at this prior until the bound has less than `tol` of its size to gain.
 
+        Or less than `slack`. Goes on from where sweeps at this prior ended `before`.
         Only Jaakkola's bound rises by itself: elsewhere a step after which the bound
         would fall is shortened.
         """
         density = self._log_density(prior)
         rises = self.bound is equations.jaakkola_bound
         sites, wanted, step, has_converged = self.sites, self.sites, 1.0, False
+        # The first sites are no posterior's: what one sweep gains tells nothing there.
+        n_telling = 3 if self.highest is None else 2
         bounds: list[float] = []
         best: Solution | None = None
+        if before is not None:
+            if before.has_converged:
+                return before
+            sites, wanted, best = before.sites, before.wanted, before.solution
+            bounds.append(before.evidence - density)
         for _ in range(self._rules.max_iter):
             tried = _between(sites, wanted, step)
             solution = self._solver.solve(tried, prior)
@@ -224,18 +261,22 @@ class Climb:
             value = expected - solution.divergence
             if bounds and value < bounds[-1] and not rises:
                 step, has_converged = step / 2, step < 0.1
+                is_enough = has_converged
             else:
                 sites, best, wanted = tried, solution, followed
                 bounds.append(value)
                 self._record(value + density)
                 ahead = self._gain_ahead(bounds, is_whole=step == 1.0)
                 has_converged = ahead <= self._rules.tol * max(1.0, abs(value))
+                is_rough = ahead <= slack and len(bounds) >= n_telling
+                is_enough = has_converged or is_rough
                 step = min(1.0, 2 * step)
-            if has_converged:
+            if is_enough:
                 break
         assert best is not None
         self.sites = wanted
-        return Settled(prior, bounds[-1] + density, best, has_converged)
+        evidence = bounds[-1] + density
+        return Settled(prior, evidence, best, has_converged, sites, wanted)
 
     def finish(self, settled: Settled) -> MemberFit:
         """The fit of where the sweeps have ended."""
@@ -262,7 +303,7 @@ class Climb:
         slopes, values = settled.solution.slopes(), self._values(settled.prior)
         return np.array(
             [
-                slopes[each.name] + each.slope(value)
+                slopes[each.name].value + each.slope(value)
                 for each, value in zip(self.settings, values, strict=True)
             ]
         )
@@ -286,18 +327,6 @@ class Climb:
     def _record(self, evidence: float) -> None:
         if not self._trace or evidence > self._trace[-1]:
             self._trace.append(evidence)
-
-
-class _NothingToGain(Exception):
-    """The search has come to its end, whatever a line search still asks."""
-
-
-def _gained(reached: list[Settled]) -> float:
-    """What the last PATIENCE settings gained on those before."""
-    evidence = [settled.evidence for settled in reached]
-    if len(evidence) <= PATIENCE:
-        return float("inf")
-    return max(evidence[-PATIENCE:]) - max(evidence[:-PATIENCE])
 
 
 def _affordable(prior: MatrixPrior, labelled: LabelledPairs) -> MatrixPrior:

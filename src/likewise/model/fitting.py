@@ -195,24 +195,20 @@ def _weigh(
     """
     n_pairs = len(labelled.targets)
     if any(n_products(prior, n_pairs) > COSTLY for prior in frames.priors.values()):
-        return _weigh_by_few(labelled, frames, rules)
+        return _weigh_by_few(labelled, frames, rules, N_FIRST)
     climb_by = partial(Climb, labelled, settings=frames.settings, rules=rules)
     climbs = _for_each(climb_by, frames.priors, labelled)
     if len(climbs) == 1:
-        return {
-            name: climb.search(near=climb.better_start())
-            for name, climb in climbs.items()
-        }
-    settled = _for_each(lambda climb: climb.settle(climb.prior), climbs, labelled)
-    first = {name: each.evidence for name, each in settled.items()}
+        return {name: climb.begin_better().search() for name, climb in climbs.items()}
+    first = _for_each(methodcaller("begin"), climbs, labelled)
     best = max(first, key=lambda name: first[name])
-    leader = climbs[best].search(near=climbs[best].better_start())
+    leader = climbs[best].begin_better().search()
     others = {
         name: climb
         for name, climb in climbs.items()
         if name != best and first[name] >= first[best] - HOPELESS
     }
-    follow = methodcaller("search", near=leader.prior)
+    follow = methodcaller("search", climbs[best])
     return {best: leader, **_for_each(follow, others, labelled)}
 
 
@@ -228,23 +224,27 @@ def _for_each(
 
 
 def _weigh_by_few(
-    labelled: LabelledPairs, frames: Frames, rules: Rules
+    labelled: LabelledPairs, frames: Frames, rules: Rules, n_first: int
 ) -> dict[str, MemberFit]:
-    """Fit all pairs by the one prior that a part of them speaks for.
+    """Fit all pairs by the one prior that the first of them speak for.
 
     What few of so many pairs say against a member, all of them say louder.
     """
-    chosen = labelled.some(N_FIRST)
+    chosen = labelled.some(n_first)
     priors = {name: _without_noise(prior) for name, prior in frames.priors.items()}
     first = replace(frames, priors=priors)
     fit = _assemble(_weigh(chosen, first, rules), first.log_shares)
     name, member = next(iter(fit.members.items()))
     climb = Climb(labelled, member.prior, frames.settings, rules)
-    # Sweeps of a twentieth take a twentieth, and leave fewer for all.
-    n_some = max(N_FIRST, len(labelled.targets) // 20)
-    roughly = rules._replace(tol=100 * rules.tol)
-    some = Climb(labelled.some(n_some), climb.prior, frames.settings, roughly)
-    climb.begin_at(some.settle(climb.prior).solution.posterior())
+    n_some = len(labelled.targets) // 20
+    if n_some <= n_first:
+        climb.follow(member)
+    else:
+        # Sweeps of a twentieth take a twentieth, and leave fewer for all.
+        roughly = rules._replace(tol=100 * rules.tol)
+        some = Climb(labelled.some(n_some), climb.prior, (), roughly)
+        some.begin_at(member.posterior)
+        climb.begin_at(some.settle(some.prior).solution.posterior())
     return {name: climb.finish(climb.settle(climb.prior))}
 
 

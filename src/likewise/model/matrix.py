@@ -300,6 +300,26 @@ def scale_slope(mean: float, variance: float, scale: float, deviation: float) ->
     return (variance + gap**2 + gap * scale) / deviation**2 - 1.0
 
 
+def part_curvature(determined: float) -> float:
+    """What -d^2 / d(log factor)^2 of the bound is expected to be, about.
+
+    The Fisher information is half the sum of squared shares, where `determined` is the
+    sum of the shares; they are taken to be spread evenly from 0 to 1, and one half of
+    the sum stands for two thirds of it.
+    """
+    return determined / 4
+
+
+def scale_curvature(variance: float, scale: float, deviation: float) -> float:
+    """The same in log c of `scale_slope`: the Fisher information.
+
+    With h = 1 - v / (r c)^2, the share of s that the pairs determine: h / r^2 of the
+    mean of s, and 2 h^2 of its deviation.
+    """
+    share = max(0.0, 1 - variance / deviation**2)
+    return share * (scale / deviation) ** 2 + 2 * share**2
+
+
 # --- A prior from the unlabelled items --------------------------
 
 

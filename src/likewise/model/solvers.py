@@ -7,7 +7,7 @@ to stop.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,14 @@ class LabelledPairs:
         )
 
 
+class Slope(NamedTuple):
+    """How the lower bound changes with the logarithm of a setting."""
+
+    value: float
+    # Of how much the slope falls along the setting, as is to be expected.
+    curvature: float
+
+
 @dataclass(frozen=True)
 class Solution:
     """The Gaussian posterior of some sites."""
@@ -86,7 +94,7 @@ class Solution:
     latent_variance: Array
     divergence: float
     # Slope of the lower bound in the logarithm of each setting of the prior.
-    slopes: Callable[[], Mapping[str, float]]
+    slopes: Callable[[], Mapping[str, Slope]]
     posterior: Callable[[], MetricPosterior]  # built only for the last one
 
 
@@ -137,7 +145,10 @@ class WeightSolver:
         )
         n_determined = len(mean) - prior.precision * float(np.trace(covariance))
         norm = float(np.sum((mean - prior.mean) ** 2))
-        slope = matrix.precision_slope(n_determined, norm, prior.precision)
+        slope = Slope(
+            matrix.precision_slope(n_determined, norm, prior.precision),
+            matrix.part_curvature(n_determined),
+        )
         return Solution(
             latent,
             variance,
@@ -278,7 +289,7 @@ class PairSolver:
 
     def _slopes(
         self, prior: MatrixPrior, alpha: Array, root: Array, half: Array
-    ) -> dict[str, float]:
+    ) -> dict[str, Slope]:
         """The traces of W B^-1 W F for each part F; together they are n - tr B^-1."""
         known = root @ (half[:, None] * self._plain(prior))
         fixed = np.einsum("ij,ij->j", known, known)
@@ -288,16 +299,29 @@ class PairSolver:
             trace = matrix.determined_trace(self._shared, half, root)
             determined = prior.item_noise * trace
             form = prior.item_noise * float(alpha @ (self._items @ alpha))
-            slopes["item_noise"] = matrix.part_slope(form, determined)
+            slopes["item_noise"] = _part_slope(form, determined)
             n_free -= determined
         free_form = float(alpha @ self._free @ alpha) / prior.precision
-        slopes["precision"] = -matrix.part_slope(free_form, n_free)
-        moved = prior.fixed_deviations[1] ** 2 * float(alpha @ self._distance)
-        variance = prior.fixed_deviations[1] ** 2 * (1 - float(fixed[1]))
-        slopes["scale"] = matrix.scale_slope(
-            prior.scale + moved, variance, prior.scale, prior.fixed_deviations[1]
-        )
+        slopes["precision"] = _part_slope(free_form, n_free, sign=-1)
+        deviation = prior.fixed_deviations[1]
+        moved = deviation**2 * float(alpha @ self._distance)
+        variance = deviation**2 * (1 - float(fixed[1]))
+        slopes["scale"] = _scale_slope(prior, prior.scale + moved, variance)
         return slopes
+
+
+def _part_slope(form: float, determined: float, sign: int = 1) -> Slope:
+    return Slope(
+        sign * matrix.part_slope(form, determined), matrix.part_curvature(determined)
+    )
+
+
+def _scale_slope(prior: MatrixPrior, mean: float, variance: float) -> Slope:
+    deviation = prior.fixed_deviations[1]
+    return Slope(
+        matrix.scale_slope(mean, variance, prior.scale, deviation),
+        matrix.scale_curvature(variance, prior.scale, deviation),
+    )
 
 
 class EntrySolver:
@@ -393,15 +417,13 @@ def _with_entries(
 
 def _entry_slopes(
     prior: MatrixPrior, parameters: Array, variance: Array
-) -> dict[str, float]:
+) -> dict[str, Slope]:
     free, norm = variance[2:], float(parameters[2:] @ parameters[2:])
     n_determined = len(free) - prior.precision * float(free.sum())
     return {
-        "precision": matrix.precision_slope(n_determined, norm, prior.precision),
-        "scale": matrix.scale_slope(
-            float(parameters[1]),
-            float(variance[1]),
-            prior.scale,
-            prior.fixed_deviations[1],
+        "precision": Slope(
+            matrix.precision_slope(n_determined, norm, prior.precision),
+            matrix.part_curvature(n_determined),
         ),
+        "scale": _scale_slope(prior, float(parameters[1]), float(variance[1])),
     }
