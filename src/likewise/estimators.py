@@ -208,7 +208,8 @@ class BayesianMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if self._asks_classes(classes):
             frames = self.look_at(X, item_weights, classes)
             told = drawing.draw_pairs(frames, classes, item_weights, rng)
-            return self._learn(frames, told)
+            fit = fitting.fit_drawn(frames, told, self.rules)
+            return self.take_fit(frames.basis, fit)
         told = drawing.sample_pairs(classes, item_weights, drawing.MAX_PAIRS, rng)
         return self._learn(self.look_at(X, item_weights), told)
 

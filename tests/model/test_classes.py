@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from likewise.model import matrix
+from likewise.model import classes, matrix
 from likewise.model.classes import (
     Labelled,
     border_pairs,
@@ -161,3 +161,14 @@ def test_pairs_at_the_border_are_the_nearest_of_either_kind(rng):
         expected |= {tuple(sorted((i, same))), tuple(sorted((i, other)))}
     assert {tuple(pair) for pair in pairs.tolist()} == expected
     assert_array_equal(labels > 0, classes[pairs[:, 0]] == classes[pairs[:, 1]])
+
+
+@pytest.mark.parametrize("n_columns", [9, 90, 300, 1104])
+def test_the_smallest_are_found_by_groups(rng, n_columns):
+    """The same columns as by sorting, those beyond the last group too."""
+    values = rng.normal(size=(30, n_columns))
+
+    found = classes._smallest(values, 8)
+
+    expected = np.argsort(values, axis=1)[:, :8]
+    assert (np.sort(found, axis=1) == np.sort(expected, axis=1)).all()

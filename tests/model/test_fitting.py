@@ -888,6 +888,25 @@ def test_very_many_pairs_are_fitted_by_the_member_that_few_speak_for(
     assert np.corrcoef(*said)[0, 1] > 0.97
 
 
+def test_half_of_drawn_pairs_choose_the_settings(rng, monkeypatch):
+    """All pairs are learned from, and a few nats are what the half may cost."""
+    X = rng.normal(size=(80, 12)) * np.linspace(0.5, 2.0, 12)
+    choices = Choices("full", None, "unlabelled", 1.0, None, 0.0)
+    frames = look_at(X, np.ones(80), choices, rng)
+    told = told_by(X[:, 0] > 0, rng, 300)
+    monkeypatch.setattr(fitting, "SMALL_SIDE", 50)
+
+    whole, found = fit(frames, told, Rules()), fitting.fit_drawn(frames, told, Rules())
+
+    assert len(found.best.seen[0]) == 300
+    assert found.best.n_sweeps < whole.best.n_sweeps
+    lost = whole.best.evidence[-1] - found.best.evidence[-1]
+    assert -0.1 < lost < 4
+    monkeypatch.setattr(fitting, "SMALL_SIDE", 300)
+    small = fitting.fit_drawn(frames, told, Rules())
+    assert small.best.evidence[-1] == whole.best.evidence[-1]
+
+
 def test_members_without_weight_are_dropped(frames, blobs, rng):
     """Each has less than a hundredth of the best one's, had it been looked at."""
     told = told_by(blobs[1], rng, 150)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.covariance import ledoit_wolf_shrinkage
 
-from likewise.model import surroundings, unlabelled
+from likewise.model import matrix, surroundings, unlabelled
 from likewise.model.basis import feature_deviations, fit_basis
 from likewise.model.surroundings import surround
 from likewise.model.unlabelled import (
@@ -220,3 +221,15 @@ def test_weights_count_like_repeated_rows(rng):
     assert_allclose(weighed, scaled_metric(A, repeated, np.ones(len(repeated))))
     i, j = np.triu_indices(len(repeated), 1)
     assert_allclose(squared(repeated[i] - repeated[j], weighed).mean(), 1)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (100, 13), (20, 50), (40, 1), (2, 4)])
+def test_the_shrinkage_is_ledoit_and_wolfs(rng, shape):
+    """scikit-learn's, without its checks of what it is given."""
+    items = rng.normal(size=shape) * np.linspace(1, 3, shape[1])
+
+    found = matrix.ledoit_wolf_shrinkage(items, items.T @ items / len(items))
+
+    expected = ledoit_wolf_shrinkage(items, assume_centered=True)
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert matrix.ledoit_wolf_shrinkage(0 * items, np.zeros((shape[1],) * 2)) == 0

@@ -32,6 +32,8 @@ N_NEAREST = 8
 WEIGHT = (3.0, 3.0)
 # Queries looked at in one go.
 BLOCK = 256
+# Columns of a group in which the smallest value stands for all.
+GROUP = 16
 
 
 class Labelled(NamedTuple):
@@ -135,24 +137,29 @@ def _neighbours(items: Labelled, plain: list[Array], is_query: Mask) -> Neighbou
     queries = items.at(is_query & np.isin(items.classes, others.classes))
     metrics = _metrics(others, plain)
     roots = [metric_root(metric) for metric in metrics]
+    mapped = [others.coordinates @ root for root in roots]
     blocks = [
-        _nearest(queries.at(slice(start, start + BLOCK)), others, roots)
+        _nearest(queries.at(slice(start, start + BLOCK)), others, roots, mapped)
         for start in range(0, max(len(queries.classes), 1), BLOCK)
     ]
     return Neighbours(*map(np.concatenate, zip(*blocks, strict=True)))
 
 
-def _nearest(queries: Labelled, others: Labelled, roots: list[Array]) -> Neighbours:
-    """The nearest items in any metric, and each one's nearest classmate."""
-    is_same = queries.classes[:, None] == others.classes
+def _nearest(
+    queries: Labelled, others: Labelled, roots: list[Array], mapped: list[Array]
+) -> Neighbours:
+    """The nearest items in any metric, and each one's nearest classmate.
+
+    `mapped` holds the others after each of the roots.
+    """
+    is_other = queries.classes[:, None] != others.classes
     n_nearest = min(N_NEAREST, len(others.classes))
     distances, found = [], []
-    for root in roots:
-        squared = _squared_distances(
-            queries.coordinates @ root, others.coordinates @ root
-        )
-        found += [np.argpartition(squared, n_nearest - 1, axis=1)[:, :n_nearest]]
-        found += [np.where(is_same, squared, np.inf).argmin(axis=1)[:, None]]
+    for root, there in zip(roots, mapped, strict=True):
+        squared = _squared_distances(queries.coordinates @ root, there)
+        among_mates = squared.copy()
+        among_mates[is_other] = np.inf
+        found += [_smallest(squared, n_nearest), among_mates.argmin(axis=1)[:, None]]
         distances.append(squared)
     candidates = np.sort(np.concatenate(found, axis=1), axis=1)
     # As many columns in every block: a missing one is a double, and counts nothing.
@@ -163,15 +170,39 @@ def _nearest(queries: Labelled, others: Labelled, roots: list[Array]) -> Neighbo
     return Neighbours(
         np.stack([np.take_along_axis(d, candidates, 1) for d in distances], axis=2),
         counts,
-        np.take_along_axis(is_same, candidates, 1),
+        ~np.take_along_axis(is_other, candidates, 1),
         queries.weights,
     )
 
 
+def _smallest(values: Array, n_smallest: int) -> Rows:
+    """Columns of the smallest values of each row, in any order.
+
+    Columns are taken in groups: each of the smallest lies in one of as many groups,
+    those whose own smallest value is smallest. Three times as fast as one partition.
+    """
+    n_rows, n_columns = values.shape
+    n_groups = n_columns // GROUP
+    if n_groups <= n_smallest:
+        return np.argpartition(values, n_smallest - 1, axis=1)[:, :n_smallest]
+    whole = values[:, : n_groups * GROUP].reshape(n_rows, GROUP, n_groups)
+    groups = np.argpartition(whole.min(axis=1), n_smallest - 1, axis=1)
+    members = np.arange(GROUP) * n_groups
+    columns = groups[:, :n_smallest, None] + members
+    rest = np.arange(n_groups * GROUP, n_columns)
+    columns = np.hstack(
+        [columns.reshape(n_rows, -1), np.broadcast_to(rest, (n_rows, len(rest)))]
+    )
+    there = np.take_along_axis(values, columns, 1)
+    best = np.argpartition(there, n_smallest - 1, axis=1)[:, :n_smallest]
+    return np.take_along_axis(columns, best, 1)
+
+
 def _squared_distances(mapped: Array, others: Array) -> Array:
-    squares = np.einsum("ij,ij->i", mapped, mapped)[:, None]
-    squares = squares + np.einsum("ij,ij->i", others, others)
-    return np.asarray(np.maximum(squares - 2 * (mapped @ others.T), 0.0))
+    squared = np.asarray((-2 * mapped) @ others.T)
+    squared += np.einsum("ij,ij->i", mapped, mapped)[:, None]
+    squared += np.einsum("ij,ij->i", others, others)
+    return np.maximum(squared, 0.0, out=squared)
 
 
 def _metrics(items: Labelled, plain: list[Array]) -> list[Array]:

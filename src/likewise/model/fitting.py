@@ -41,6 +41,9 @@ HOPELESS, NEGLIGIBLE = 10.0, 7.0
 # Where one sweep over the pairs takes more products than this, some tenths of a second,
 # N_FIRST of the pairs choose the member and its settings, and all pairs fit that one.
 COSTLY, N_FIRST = 1e9, 600
+# Pairs or entries of the matrix, the fewer of the two, up to which a sweep takes no
+# longer for all pairs than for half of them.
+SMALL_SIDE = 150
 
 
 class Told(NamedTuple):
@@ -118,6 +121,22 @@ def fit(frames: Frames, told: Told, rules: Rules, start: Fit | None = None) -> F
     return fit_labelled(frames, label_pairs(frames, told), rules, start)
 
 
+def fit_drawn(frames: Frames, told: Told, rules: Rules) -> Fit:
+    """Learn from pairs that are a sample of many: half of them choose the settings.
+
+    Unless so few dimensions are left that a sweep takes no time.
+    """
+    keep_memory()
+    labelled = label_pairs(frames, told)
+    n_pairs = len(labelled.targets)
+    sides = [min(n_pairs, _n_entries(prior)) for prior in frames.priors.values()]
+    if max(sides) <= SMALL_SIDE:
+        return fit_labelled(frames, labelled, rules)
+    with threads_for(n_pairs):
+        fits = _weigh_by_few(labelled, frames, rules, n_pairs // 2)
+    return _assemble(fits, frames.log_shares)
+
+
 def by_others(frames: Frames, told: Told, fitted: Fit) -> dict[tuple[int, int], float]:
     """P(same) of each pair by what was told of the others, in a fit of them all."""
     told = told.that_count()
@@ -143,6 +162,10 @@ def fit_labelled(
 def _width(prior: Prior) -> float:
     """Columns of what a sweep multiplies; no fewer than there are pairs, it may be."""
     return len(prior.mean) if isinstance(prior, WeightPrior) else math.inf
+
+
+def _n_entries(prior: Prior) -> int:
+    return len(prior.mean) if isinstance(prior, WeightPrior) else prior.n_entries
 
 
 def _fits(

@@ -334,6 +334,22 @@ def distance_correlation(A: Array, B: Array, scatter: Array) -> float:
     return together / float(np.sqrt(alone)) if alone > 0 else 1.0
 
 
+def ledoit_wolf_shrinkage(centred: Array, covariance: Array) -> float:
+    """How far a covariance of items around zero is to be shrunk to a multiple of 1.
+
+    b / d of Ledoit and Wolf (2004): b is the mean square by which x x' of an item is
+    off the covariance S, over the number of items; d is how far S is off mu 1.
+    """
+    n_items, size = centred.shape
+    if size == 1:
+        return 0.0
+    lengths = np.einsum("ij,ij->i", centred, centred)
+    square, mean = float(np.vdot(covariance, covariance)), np.trace(covariance) / size
+    off = square - size * float(mean) ** 2
+    chance = (float(lengths @ lengths) / n_items - square) / n_items
+    return min(max(chance, 0.0) / off, 1.0) if chance > 0 and off > 0 else 0.0
+
+
 def agreement_weights(agreement: Array) -> Array:
     """h / (1.1 - h): between over within, for the share h of a direction's variance.
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.covariance import ledoit_wolf_shrinkage
 
 from likewise.model import matrix
 from likewise.model.basis import Basis
@@ -66,8 +65,8 @@ def white_metric(coordinates: Array) -> Array:
 
 def shrunk_covariance(centred: Array) -> Array:
     """Ledoit and Wolf's covariance of items around zero."""
-    shrinkage = ledoit_wolf_shrinkage(centred, assume_centered=True)
     covariance = np.dot(centred.T, centred) / len(centred)
+    shrinkage = matrix.ledoit_wolf_shrinkage(centred, covariance)
     mean = np.trace(covariance) / len(covariance)
     covariance = (1 - shrinkage) * covariance
     covariance[np.diag_indices_from(covariance)] += shrinkage * mean
@@ -94,7 +93,8 @@ def near_metric(
         walk = _step(around.nearest(mapped, N_NEIGHBOURS), len(mapped))
         means = walk @ white
         means = means - _mean(means, weights)
-        chance = ledoit_wolf_shrinkage(means, assume_centered=True)
+        scatter = means.T @ means / len(means)
+        chance = matrix.ledoit_wolf_shrinkage(means, scatter)
         return _moments(means, weights), chance * len(rows) / _n_independent(walk)
 
     return _refined(coordinates, item_weights, around.items, smooth, NEAR_ROUNDS)
