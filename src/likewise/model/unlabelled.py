@@ -143,7 +143,7 @@ def metric_root(metric: Array) -> Array:
 
 
 def distance_root(metric: Array) -> Array:
-    """The same by a triangle, which takes a fiftieth of the time, where there is one."""
+    """The same by a triangle where there is one, which takes a tenth of the time."""
     try:
         return np.asarray(np.linalg.cholesky(metric))
     except np.linalg.LinAlgError:
