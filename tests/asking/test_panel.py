@@ -5,7 +5,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from likewise.asking.checks import STANDARD_ERROR
-from likewise.asking.panel import MOST_ITEMS, Panel, panel_items
+from likewise.asking.panel import (
+    CONCENTRATIONS,
+    MOST_ITEMS,
+    Panel,
+    panel_items,
+    share_by_groups,
+)
 
 
 def panel_of(relations, may_ask=None):
@@ -87,8 +93,8 @@ def test_what_may_not_be_asked_keeps_no_item_waiting():
     panel = panel_of([[0, -1, 0], [0, 0, 1], [0, 0, 0]], may_ask)
 
     assert len(panel.questions(5, all_open, nearer)) == 0
-    mean = 1.5 / 4.5  # of two pairs known one is the same
-    assert_allclose(panel.share().mean, mean)
+    # The third is the same as the second, but in doubt with the first.
+    assert panel.share() == share_by_groups(np.array([1.0, 1.0]))
 
 
 def test_the_share_is_that_of_the_items_before_the_first_that_waits():
@@ -98,15 +104,55 @@ def test_the_share_is_that_of_the_items_before_the_first_that_waits():
 
     share = panel_of(relations).share()
 
-    assert_allclose(share.mean, 1.5 / 3.5)
-    assert_allclose(share.deviation, np.sqrt(share.mean * (1 - share.mean) / 4.5))
+    assert share == share_by_groups(np.array([2.0]))
 
 
 def test_a_panel_without_answers_says_what_is_believed_before():
-    """Beta(1/2, 2): one pair in five, give or take one in five."""
+    """One item in a group tells nothing: from a half down to one in 300, evenly."""
+    a = CONCENTRATIONS
+    means = 1 / (1 + a)
+    inner = 2 * a / ((1 + a) ** 2 * (2 + a) * (3 + a))  # of a Dirichlet process
+
     share = panel_of(np.zeros((4, 4))).share()
 
-    assert_allclose(share, [0.2, np.sqrt(0.16 / 3.5)])
+    assert_allclose(share.mean, means.mean())
+    assert_allclose(share.deviation**2, inner.mean() + means.var())
+    assert_allclose(share, (0.12, 0.16), atol=0.005)
+
+
+def seated(rng, concentration, n_items):
+    """Groups of items, each drawn by those before it (the Chinese restaurant)."""
+    groups = []
+    for place in range(n_items):
+        is_new = rng.random() * (concentration + place) < concentration
+        groups.append(place if is_new else groups[rng.integers(place)])
+    return np.array(groups)
+
+
+def test_the_share_is_what_further_items_of_such_groups_would_show():
+    """Simulated: of six items in groups of 3, 2 and 1, and four further ones."""
+    rng = np.random.default_rng(0)
+    pairs = []
+    for _ in range(60_000):
+        groups = seated(rng, rng.choice(CONCENTRATIONS), 10)
+        _, sizes = np.unique(groups[:6], return_counts=True)
+        if sorted(sizes) == [1, 2, 3]:
+            pairs.append((groups[6] == groups[7], groups[8] == groups[9]))
+    first, second = np.array(pairs).T
+
+    share = share_by_groups(np.array([3.0, 2.0, 1.0]))
+
+    assert_allclose(share.mean, np.mean([first, second]), atol=0.012)
+    squared = np.mean(first & second)
+    assert_allclose(share.deviation**2 + share.mean**2, squared, atol=0.012)
+
+
+def test_ten_items_of_one_group_do_not_tell_that_there_is_no_other():
+    """Two groups give them once in eighty: the share may still be .54."""
+    share = share_by_groups(np.array([10.0]))
+
+    assert share.mean - 2 * share.deviation < 0.54 < share.mean - share.deviation
+    assert share.deviation > 2 * STANDARD_ERROR
 
 
 @pytest.mark.parametrize("shares", [(0.25,) * 4, (0.5, 0.5), (0.6, 0.3, 0.1)])
@@ -122,7 +168,7 @@ def test_the_share_is_known_as_well_as_it_says(shares):
 
     assert abs(mean.mean() - truth) < 0.03
     off = (mean - truth) / deviation
-    assert 0.6 < np.sqrt(np.mean(off**2)) < 1.3
+    assert 0.4 < np.sqrt(np.mean(off**2)) < 1.2
     # Pairs drawn at random would leave a third more at least.
     assert deviation.mean() < 0.75 * np.sqrt(truth * (1 - truth) / 25)
 

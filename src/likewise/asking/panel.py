@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from likewise.asking.candidates import Pool
 from likewise.asking.checks import MOST, STANDARD_ERROR, mixed
@@ -24,9 +25,10 @@ Mask = NDArray[np.bool_]
 
 # Items of a panel: the share is known as closely as it is to be from fewer.
 MOST_ITEMS = 100
-# What is believed of the share before any answer: Beta(1/2, 2), one pair in five, and
-# hardly anything: a panel of five items has ten pairs.
-SAME_AT_FIRST, PAIRS_AT_FIRST = 0.5, 2.5
+# Before any answer the share of "same" is anything from a half down to one in 300, each
+# factor as likely: items are drawn from groups as a Dirichlet process of one of these
+# concentrations has them, by which the share is 1 / (1 + concentration).
+CONCENTRATIONS = np.geomspace(1.0, 300.0, 58)
 # Pairs drawn to tell what share of all a belief expects to be the same: by chance it
 # is off by some .01, a fifth of what it is compared with is.
 N_FOR_LEVEL = 1000
@@ -37,6 +39,27 @@ class Share(NamedTuple):
 
     mean: float
     deviation: float
+
+
+def share_by_groups(sizes: Array) -> Share:
+    """The share of "same" among all items, by some of them that fell in such groups.
+
+    Mean and deviation of sum p_g^2, p_g the shares of the groups, exact for each
+    concentration; and each is as likely as it makes these groups (Ewens).
+    """
+    a, n = CONCENTRATIONS, sizes.sum()
+    log_weights = len(sizes) * np.log(a) + gammaln(a) - gammaln(a + n)
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    # Two further items are of one group, or four in two pairs; seen groups and others.
+    twos = sizes * (sizes + 1)
+    fours = twos * (sizes + 2) * (sizes + 3)
+    both = twos.sum() + a
+    one = both / ((a + n) * (a + n + 1))
+    two = fours.sum() + 6 * a + both**2 - np.square(twos).sum()
+    two /= (a + n) * (a + n + 1) * (a + n + 2) * (a + n + 3)
+    mean = float(weights @ one)
+    return Share(mean, float(np.sqrt(max(weights @ two - mean**2, 0.0))))
 
 
 def panel_items(n_items: int, seed: int) -> Items:
@@ -74,17 +97,20 @@ class Panel:
         """
         placed, waiting = self._places
         placed = placed[placed < waiting.min(initial=len(self.items))]
-        known = self.relations[np.ix_(placed, placed)].astype(float)
-        np.fill_diagonal(known, 0.0)
-        n_pairs, n_same = np.sum(known != 0) / 2, np.sum(known > 0) / 2
-        mean = (n_same + SAME_AT_FIRST) / (n_pairs + PAIRS_AT_FIRST)
-        variance = mean * (1 - mean) / (n_pairs + PAIRS_AT_FIRST + 1)
-        if n_pairs:
-            # Pairs have items in common: the jackknife, by item.
-            own = (known > 0).sum(axis=1) / np.maximum((known != 0).sum(axis=1), 1)
-            counted = n_pairs / (n_pairs + PAIRS_AT_FIRST)
-            variance = max(variance, 4 * counted**2 * float(own.var()) / len(placed))
-        return Share(float(mean), float(np.sqrt(variance)))
+        return share_by_groups(self._sizes(placed))
+
+    def _sizes(self, places: Items) -> Array:
+        """How many of these items each group has; those in doubt are left out."""
+        groups: list[list[int]] = []
+        for place in places.tolist():
+            relations = [self.relations[place, group] for group in groups]
+            if all(each.all() and (each == each[0]).all() for each in relations):
+                own = [group for group in groups if self.relations[place, group[0]] > 0]
+                if own:
+                    own[0].append(place)
+                else:
+                    groups.append([place])
+        return np.array([len(group) for group in groups], float)
 
     def level(self, items: Pool, seed: int) -> Level | None:
         """How common "same" is, beside how common a belief takes it to be."""
