@@ -25,10 +25,11 @@ Mask = NDArray[np.bool_]
 
 # Items of a panel: the share is known as closely as it is to be from fewer.
 MOST_ITEMS = 100
-# Before any answer the share of "same" is anything from a half down to one in 300, each
-# factor as likely: items are drawn from groups as a Dirichlet process of one of these
-# concentrations has them, by which the share is 1 / (1 + concentration).
-CONCENTRATIONS = np.geomspace(1.0, 300.0, 58)
+# Before any answer: two groups to 300, each factor as likely, whose shares of the items
+# follow a symmetric Dirichlet distribution with one of these parameters: from a few that
+# have nearly all to nearly equal ones.
+N_GROUPS = np.unique(np.geomspace(2.0, 300.0, 40).round())
+EVENNESS = np.array([0.25, 1.0, 4.0, 16.0])
 # Pairs drawn to tell what share of all a belief expects to be the same: by chance it
 # is off by some .01, a fifth of what it is compared with is.
 N_FOR_LEVEL = 1000
@@ -44,22 +45,34 @@ class Share(NamedTuple):
 def share_by_groups(sizes: Array) -> Share:
     """The share of "same" among all items, by some of them that fell in such groups.
 
-    Mean and deviation of sum p_g^2, p_g the shares of the groups, exact for each
-    concentration; and each is as likely as it makes these groups (Ewens).
+    Mean and deviation of sum p_g^2, p_g the shares of the groups: exact for each number
+    of groups and evenness, and these are as likely as they make the groups seen.
     """
-    a, n = CONCENTRATIONS, sizes.sum()
-    log_weights = len(sizes) * np.log(a) + gammaln(a) - gammaln(a + n)
+    n_groups, evenness = (each.ravel() for each in np.meshgrid(N_GROUPS, EVENNESS))
+    n_seen, n_items, total = len(sizes), sizes.sum(), n_groups * evenness
+    n_unseen = np.maximum(n_groups - n_seen, 0.0)
+    log_weights = gammaln(n_groups + 1) - gammaln(n_unseen + 1)
+    log_weights += gammaln(total) - gammaln(total + n_items)
+    log_weights += (gammaln(sizes[:, None] + evenness) - gammaln(evenness)).sum(axis=0)
+    log_weights[n_groups < n_seen] = -np.inf
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    # Two further items are of one group, or four in two pairs; seen groups and others.
-    twos = sizes * (sizes + 1)
-    fours = twos * (sizes + 2) * (sizes + 3)
-    both = twos.sum() + a
-    one = both / ((a + n) * (a + n + 1))
-    two = fours.sum() + 6 * a + both**2 - np.square(twos).sum()
-    two /= (a + n) * (a + n + 1) * (a + n + 2) * (a + n + 3)
-    mean = float(weights @ one)
-    return Share(mean, float(np.sqrt(max(weights @ two - mean**2, 0.0))))
+
+    def of_groups(moment: Callable[[Array], Array]) -> Array:
+        seen = moment(sizes[:, None] + evenness).sum(axis=0)
+        return np.asarray(seen + n_unseen * moment(evenness))
+
+    # Two further items are of one group, or four in two pairs.
+    total = total + n_items
+    both, four = of_groups(_twice), of_groups(lambda a: _twice(a) * _twice(a + 2))
+    squared = of_groups(lambda a: _twice(a) ** 2)
+    mean = float(weights @ (both / _twice(total)))
+    two_pairs = (four + both**2 - squared) / (_twice(total) * _twice(total + 2))
+    return Share(mean, float(np.sqrt(max(weights @ two_pairs - mean**2, 0.0))))
+
+
+def _twice(a: Array) -> Array:
+    return a * (a + 1)
 
 
 def panel_items(n_items: int, seed: int) -> Items:
@@ -100,9 +113,10 @@ class Panel:
         return share_by_groups(self._sizes(placed))
 
     def _sizes(self, places: Items) -> Array:
-        """How many of these items each group has; those in doubt are left out."""
+        """How many of these items each group has; those most in doubt are left out."""
+        in_doubt = (self.relations[np.ix_(places, places)] == 0).sum(axis=1)
         groups: list[list[int]] = []
-        for place in places.tolist():
+        for place in places[np.argsort(in_doubt, kind="stable")].tolist():
             relations = [self.relations[place, group] for group in groups]
             if all(each.all() and (each == each[0]).all() for each in relations):
                 own = [group for group in groups if self.relations[place, group[0]] > 0]
