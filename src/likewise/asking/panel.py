@@ -26,8 +26,8 @@ Mask = NDArray[np.bool_]
 # Items of a panel: the share is known as closely as it is to be from fewer.
 MOST_ITEMS = 100
 # Before any answer: two groups to 300, each factor as likely, whose shares of the items
-# follow a symmetric Dirichlet distribution with one of these parameters: from a few that
-# have nearly all to nearly equal ones.
+# follow a symmetric Dirichlet distribution with one of these parameters: from a few
+# groups that have nearly all to nearly equal ones.
 N_GROUPS = np.unique(np.geomspace(2.0, 300.0, 40).round())
 EVENNESS = np.array([0.25, 1.0, 4.0, 16.0])
 # Pairs drawn to tell what share of all a belief expects to be the same: by chance it
